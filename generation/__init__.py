@@ -1,0 +1,1 @@
+"""Ranked chunks to grounded answers."""

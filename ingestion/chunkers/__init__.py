@@ -1,0 +1,1 @@
+"""Chunkers, one file each."""

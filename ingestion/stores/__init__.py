@@ -1,0 +1,1 @@
+"""Stores, one file each."""

@@ -1,0 +1,1 @@
+"""Queries to ranked chunks: retrievers, fusers and rerankers composed from YAML."""

@@ -1,0 +1,132 @@
+"""Strategy YAML to stages: `use` switches, target allowlist, keys and types checked before anything is built."""
+
+from __future__ import annotations
+
+import importlib
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from omegaconf import OmegaConf
+
+from ingestion.config import load, names, nearest
+from retrieval.errors import StageConfigError, StrategyNotFoundError
+from retrieval.stage import Fused, Pipeline, Retriever
+
+ALLOWED = {
+    "retriever": "retrieval.retrievers.",
+    "fuser": "retrieval.fusers.",
+    "reranker": "retrieval.rerankers.",
+}
+KEYS = {"first", "branches", "fuser", "then", "use"}
+
+
+def strategy_config(name: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """The composed mapping of a named strategy, with overrides such as `strategy.then.mmr.lam=.5`.
+
+    Raises:
+        StrategyNotFoundError: no YAML of this name; the message offers the nearest one.
+        ConfigError: an override names an unknown key or has a wrong type.
+    """
+    known = names("strategy")
+    if name not in known:
+        raise StrategyNotFoundError(f"strategy {name!r} not found{nearest(name, known)}")
+    config = load([f"strategy={name}", *overrides])
+    return OmegaConf.to_container(config.strategy, resolve=True)  # type: ignore[return-value]
+
+
+def build_strategy(config: Mapping[str, Any], path: str = "strategy") -> Retriever:
+    """Stages of a composed strategy: what `use` switches off is dropped first.
+
+    Raises:
+        StageConfigError: unknown key, missing part, wrong type, or a target outside our packages.
+    """
+    if "_target_" in config:
+        return build_stage(config, "retriever", path)  # type: ignore[no-any-return]
+    _check_keys(config, KEYS, path)
+    switched = {str(name): on for name, on in (config.get("use") or {}).items()}
+    branches, then = config.get("branches") or {}, config.get("then") or {}
+    _check_switches(switched, {*branches, *then}, path)
+    parts = [(n, build_stage(c, "reranker", f"{path}.then.{n}")) for n, c in then.items() if switched.get(n, True)]
+    first = _first(config, {n: c for n, c in branches.items() if switched.get(n, True)}, path)
+    return Pipeline(first, tuple(parts)) if parts else first
+
+
+def build_stage(config: Mapping[str, Any], kind: str, path: str) -> Any:
+    """One stage from its YAML: `_target_` and the fields of that frozen dataclass.
+
+    Raises:
+        StageConfigError: the target is not in our packages, or a key or type is wrong.
+    """
+    target = config.get("_target_")
+    allowed = ALLOWED[kind]
+    if not isinstance(target, str) or not target.startswith(allowed):
+        raise StageConfigError(f"{path}._target_={target!r}: a {kind} must be a class below {allowed[:-1]}")
+    module, _, name = target.rpartition(".")
+    try:
+        stage = getattr(importlib.import_module(module), name)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise StageConfigError(f"{path}._target_={target!r}: no such class ({error})") from error
+    if not (isinstance(stage, type) and is_dataclass(stage)):
+        raise StageConfigError(f"{path}._target_={target!r} is not a stage (a frozen dataclass)")
+    values = {str(key): value for key, value in config.items() if key != "_target_"}
+    _check_keys(values, {f.name for f in fields(stage)}, path)
+    hints = get_type_hints(stage)
+    try:
+        return stage(**{key: _typed(value, hints[key], f"{path}.{key}") for key, value in values.items()})
+    except (TypeError, ValueError) as error:
+        raise StageConfigError(f"{path}: {error}") from error
+
+
+def _first(config: Mapping[str, Any], branches: Mapping[str, Any], path: str) -> Retriever:
+    if ("first" in config) == bool(config.get("branches")):
+        raise StageConfigError(f"{path}: needs either `first` or `branches` with a `fuser`")
+    if "first" in config:
+        return build_strategy(config["first"], f"{path}.first")
+    if not branches or "fuser" not in config:
+        raise StageConfigError(f"{path}: {'every branch is switched off' if not branches else '`fuser` is missing'}")
+    built = [(str(name), build_strategy(branches[name], f"{path}.branches.{name}")) for name in sorted(branches)]
+    return Fused(tuple(built), build_stage(config["fuser"], "fuser", f"{path}.fuser"))
+
+
+def _check_keys(values: Mapping[str, Any], known: set[str], path: str) -> None:
+    for key in values:
+        if key not in known:
+            raise StageConfigError(f"{path}.{key}: unknown key{nearest(str(key), known)}")
+
+
+def _check_switches(switched: Mapping[str, Any], parts: set[str], path: str) -> None:
+    for name, on in switched.items():
+        if name not in parts:
+            raise StageConfigError(f"{path}.use.{name}: no such branch or reranker{nearest(name, parts)}")
+        if not isinstance(on, bool):
+            raise StageConfigError(f"{path}.use.{name}={on!r}: must be true or false")
+
+
+def _typed(value: Any, hint: Any, path: str) -> Any:
+    """The value as the type that the stage declares; an int may stand for a float, nothing else is converted."""
+    origin, options = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        if value not in options:
+            raise StageConfigError(f"{path}={value!r}{nearest(str(value), [str(option) for option in options])}")
+        return value
+    if origin in (Union, types.UnionType):
+        if value is None and type(None) in options:
+            return None
+        return _typed(value, next(option for option in options if option is not type(None)), path)
+    if origin is tuple:
+        return _typed_pairs(value, options, path)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+        raise StageConfigError(f"{path}={value!r}: must be {hint.__name__}, not {type(value).__name__}")
+    return value
+
+
+def _typed_pairs(value: Any, options: tuple[Any, ...], path: str) -> tuple[Any, ...]:
+    """A YAML mapping as sorted pairs, for fields of type `tuple[tuple[str, T], ...]` (weights by branch name)."""
+    if not isinstance(value, Mapping):
+        raise StageConfigError(f"{path}={value!r}: must be a mapping of names to values")
+    hint = get_args(options[0])[1]
+    return tuple((str(name), _typed(value[name], hint, f"{path}.{name}")) for name in sorted(value))

@@ -1,0 +1,1 @@
+"""Fusers, one file each."""

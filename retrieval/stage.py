@@ -1,0 +1,212 @@
+"""Three kinds of stage, one verb each, and the context that runs every distinct stage once.
+
+A stage is a frozen dataclass of parameters. Work happens in its verb, through `Context`, for the whole query table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from ingestion.artifacts import ArtifactStore, fingerprint, write_atomic
+from ingestion.schema import Corpus
+from retrieval.errors import ScoringError
+from retrieval.schema import Floats, Queries, Run
+
+T = TypeVar("T")
+LATENCY_SAMPLE = 24
+
+
+class Retriever(Protocol):
+    """A first stage: queries to rankings."""
+
+    def search(self, ctx: Context, queries: Queries) -> Run:
+        """Rank chunks for every query; a query that matches nothing has no rows."""
+
+
+class Fuser(Protocol):
+    """Several rankings to one."""
+
+    def fuse(self, ctx: Context, queries: Queries, runs: Mapping[str, Run]) -> Run:
+        """Merge the rankings of the named branches."""
+
+
+class Reranker(Protocol):
+    """A ranking to another ranking of (some of) the same chunks."""
+
+    def rerank(self, ctx: Context, queries: Queries, run: Run) -> Run:
+        """Reorder, drop or add."""
+
+
+@dataclass(frozen=True)
+class Fused:
+    """Several retrievers side by side, then a fuser. `branches` is sorted by name, so their order cannot matter."""
+
+    VERSION: ClassVar[int] = 1
+    branches: tuple[tuple[str, Retriever], ...]
+    fuser: Fuser
+
+    def search(self, ctx: Context, queries: Queries) -> Run:
+        """Search every branch, then fuse."""
+        return self.fuser.fuse(ctx, queries, {name: ctx.search(branch, queries) for name, branch in self.branches})
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A retriever and the rerankers behind it, in order. Every prefix is a stage of its own, so it runs once."""
+
+    VERSION: ClassVar[int] = 1
+    first: Retriever
+    then: tuple[tuple[str, Reranker], ...] = ()
+
+    def search(self, ctx: Context, queries: Queries) -> Run:
+        """Search the prefix, then apply the last reranker."""
+        if not self.then:
+            return ctx.search(self.first, queries)
+        before = ctx.search(self.prefix, queries)
+        return self.then[-1][1].rerank(ctx, queries, before)
+
+    @property
+    def prefix(self) -> Retriever:
+        """This pipeline without its last reranker; its first stage where none is left."""
+        rest = self.then[:-1]
+        return replace(self, then=rest) if rest else self.first
+
+
+@runtime_checkable
+class HasInputs(Protocol):
+    """A stage whose ranking depends on more than its parameters and the corpus, such as model weights."""
+
+    def inputs(self, ctx: Context) -> Mapping[str, str]:
+        """Digests of what it depends on, by name."""
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """A Run with what it cost: own batch seconds, and own seconds of single queries (float64 [n_sample])."""
+
+    run: Run
+    seconds: float
+    single: Floats
+
+    def save(self, folder: Path) -> None:
+        """Write run and cost into an artifact folder."""
+        self.run.save(folder / "run.parquet")
+        write_atomic(folder / "cost.json", json.dumps({"seconds": self.seconds, "single": self.single.tolist()}))
+
+    @staticmethod
+    def load(folder: Path) -> Remembered:
+        """Read what `save` wrote."""
+        cost = json.loads((folder / "cost.json").read_text())
+        return Remembered(Run.load(folder / "run.parquet"), cost["seconds"], np.asarray(cost["single"], np.float64))
+
+
+@dataclass
+class Context:
+    """Everything a stage may use: the corpus, the artifact store, depth, seed, and rankings given from outside.
+
+    `search` remembers: a stage (by fingerprint) is run once per query table, in memory and on disk.
+    """
+
+    corpus: Corpus
+    store: ArtifactStore
+    depth: int = 100
+    seed: int = 0
+    given: Mapping[str, Run] = field(default_factory=dict)
+    remember: bool = True
+    _runs: dict[str, Remembered] = field(default_factory=dict)
+
+    def search(self, stage: Retriever, queries: Queries) -> Run:
+        """The ranking of a stage for all queries, from memory, from disk, or by running it now."""
+        return self.remembered(stage, queries).run
+
+    def remembered(self, stage: Retriever, queries: Queries) -> Remembered:
+        """The ranking of a stage with what it cost.
+
+        Raises:
+            ScoringError: the stage scored NaN, an infinity or a duplicate; the message names stage, query and chunk.
+        """
+        spec = self.spec(stage, queries)
+        key = fingerprint(spec)
+        if key not in self._runs:
+            if self.remember:
+                folder = self.store.ensure("runs", spec, lambda out: self._measure(stage, queries).save(out))
+                self._runs[key] = Remembered.load(folder)
+            else:
+                self._runs[key] = self._measure(stage, queries)
+        return self._runs[key]
+
+    def spec(self, stage: Retriever, queries: Queries) -> dict[str, object]:
+        """What the ranking of a stage depends on."""
+        inputs = {path: part.inputs(self) for path, part in walk(stage) if isinstance(part, HasInputs)}
+        return {
+            "stage": fingerprint(stage),
+            "inputs": inputs,
+            "corpus": self.corpus.fingerprint,
+            "queries": queries.fingerprint,
+            "depth": self.depth,
+            "seed": self.seed,
+        }
+
+    def artifact(
+        self, kind: str, spec: Mapping[str, object], build: Callable[[Path], None], load: Callable[[Path], T]
+    ) -> T:
+        """An index over this corpus: built once for this spec, then shared (see `ArtifactStore.get`)."""
+        return self.store.get(kind, {"corpus": self.corpus.fingerprint, **spec}, build, load)
+
+    def _measure(self, stage: Retriever, queries: Queries) -> Remembered:
+        try:
+            with self.store.timed() as own:
+                run = stage.search(self, queries)
+        except ScoringError as error:
+            raise self._named(stage, queries, error) from error
+        sample = np.linspace(0, len(queries) - 1, min(LATENCY_SAMPLE, len(queries))).astype(int).tolist()
+        single = [self._single(stage, queries, row) for row in sample]
+        return Remembered(run, own[0], np.asarray(single, dtype=np.float64))
+
+    def _single(self, stage: Retriever, queries: Queries, row: int) -> float:
+        """Own seconds of a stage for one query; the stages before it hand over their part of the batch."""
+        with self.store.timed() as own:
+            stage.search(_OneQuery(self, queries, row), queries.take([row]))
+        return own[0]
+
+    def _named(self, stage: Retriever, queries: Queries, error: ScoringError) -> ScoringError:
+        if error.query is None or error.chunk is None:
+            return error
+        name = type(walk(stage)[-1][1]).__name__
+        where = f"query {queries.qid[error.query]!r}, chunk {self.corpus.chunk_ids[error.chunk]!r}"
+        return ScoringError(f"{name}: {error} for {where}")
+
+
+class _OneQuery(Context):
+    """The context in which one query of a finished batch is timed: earlier stages are already known."""
+
+    def __init__(self, batch: Context, queries: Queries, row: int) -> None:
+        super().__init__(batch.corpus, batch.store, batch.depth, batch.seed, batch.given)
+        self._batch, self._queries, self._row = batch, queries, row
+
+    def remembered(self, stage: Retriever, queries: Queries) -> Remembered:
+        with self.store.timed():
+            before = self._batch.remembered(stage, self._queries)
+            return replace(before, run=before.run.only(self._row))
+
+
+def walk(stage: Retriever, path: str = "") -> list[tuple[str, Any]]:
+    """Every stage inside a strategy with its path, in the order in which they run; the last one is the whole.
+
+    A fuser is stood for by its `Fused`, a reranker by the pipeline that ends with it: both are what was searched.
+    """
+    here = f"{path}." if path else ""
+    if isinstance(stage, Fused):
+        inner = [part for name, branch in stage.branches for part in walk(branch, f"{here}branches.{name}")]
+        return [*inner, (f"{here}fuser", stage)]
+    if isinstance(stage, Pipeline):
+        if not stage.then:
+            return walk(stage.first, path)
+        return [*walk(stage.prefix, path), (f"{here}then.{stage.then[-1][0]}", stage)]
+    return [(path or "first", stage)]
