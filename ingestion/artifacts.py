@@ -151,15 +151,15 @@ class ArtifactStore:
         try:
             with self.timed() as own:
                 build(temporary)
-            files = {
+            paths = [path for path in sorted(temporary.rglob("*")) if path.is_file()]
+            files: dict[str, dict[str, object]] = {
                 path.relative_to(temporary).as_posix(): {
                     "sha256": file_digest(path),
                     "bytes": path.stat().st_size,
                 }
-                for path in sorted(temporary.rglob("*"))
-                if path.is_file()
+                for path in paths
             }
-            size = sum(int(entry["bytes"]) for entry in files.values())
+            size = sum(path.stat().st_size for path in paths)
             manifest = {
                 "kind": kind,
                 "spec": _canonical(spec),

@@ -31,7 +31,7 @@ def names(group: str) -> list[str]:
 
 
 def quoted(override: str) -> str:
-    """An override whose value is a path, quoted for Hydra, so that blanks, commas and `=` in it are just characters."""
+    """An override whose value is a path, quoted for Hydra, so that blanks and commas in it are just characters."""
     key, sign, value = override.partition("=")
     if not sign or key not in PATH_KEYS or value[:1] in ("'", '"') or value in ("", "null"):
         return override
