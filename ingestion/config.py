@@ -3,19 +3,52 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
-from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException
-from omegaconf import DictConfig
+from hydra.errors import HydraException, MissingConfigException
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ingestion.errors import ConfigError
 
-CONF = Path(__file__).resolve().parent.parent / "conf"
-PATH_KEYS = ("corpus.path", "benchmark.path", "benchmark.queries", "benchmark.qrels", "artifacts", "out")
+ROOT = Path(__file__).resolve().parent.parent
+CONF = ROOT / "conf"
+STRING_KEYS = {"corpus.path", "benchmark.path", "benchmark.queries", "benchmark.qrels", "artifacts", "out", "split"}
+
+
+@dataclass
+class Schema:
+    """Types of the keys of `conf/config.yaml`; Hydra refuses a value of another type."""
+
+    corpus: Any = None
+    benchmark: Any = None
+    ingest: Any = None
+    chunker: Any = None
+    store: Any = None
+    strategy: Any = None
+    suite: Any = None
+    eval: Any = None
+    tracking: Any = None
+    seed: int = 0
+    depth: int = 100
+    split: str = "test"
+    metrics: list[str] = field(default_factory=list)
+    artifacts: str = ""
+    out: str | None = None
+    plan: bool = False
+    allow_missing: bool = False
+    bench: bool = False
+
+
+ConfigStore.instance().store("schema", Schema)
+OmegaConf.register_new_resolver("project", lambda path: str(ROOT / path), replace=True)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -27,39 +60,77 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def names(group: str) -> list[str]:
     """The names of a config group, such as `strategy`: its YAML files."""
-    return sorted(path.stem if path.suffix == ".yaml" else path.name for path in (CONF / group).glob("*.yaml"))
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
 def quoted(override: str) -> str:
-    """An override whose value is a path, quoted for Hydra, so that blanks and commas in it are just characters."""
+    """An override of a path or an id, quoted for Hydra: blanks, commas and leading zeros in it stay as they are."""
     key, sign, value = override.partition("=")
-    if not sign or key not in PATH_KEYS or value[:1] in ("'", '"') or value in ("", "null"):
+    if not sign or key not in STRING_KEYS or value[:1] in ("'", '"') or value in ("", "null"):
         return override
-    return f"{key}='" + value.replace("'", "\\'") + "'"
+    return f"{key}='" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def load(overrides: Sequence[str], config_name: str = "config") -> DictConfig:
+def load(overrides: Sequence[str] = (), config_name: str = "config") -> DictConfig:
     """Compose `conf/<config_name>.yaml` with these overrides.
 
     Raises:
         ConfigError: an unknown name, key or type; the message is at most three lines and names the nearest right one.
     """
-    overrides = [quoted(override) for override in overrides]
+    wanted = [quoted(override) for override in overrides]
     try:
         if GlobalHydra.instance().is_initialized():
-            return compose(config_name, overrides=list(overrides))
-        with initialize_config_dir(str(CONF), version_base="1.3"):
-            return compose(config_name, overrides=list(overrides))
+            config = compose(config_name, overrides=wanted)
+        else:
+            with initialize_config_dir(str(CONF), version_base="1.3"):
+                config = compose(config_name, overrides=wanted)
     except (HydraException, OmegaConfBaseException) as error:
-        raise ConfigError(explain(error)) from error
+        raise ConfigError(explain(error, config_name, wanted)) from error
+    check_added(config, overrides, config_name)
+    return config
 
 
-def explain(error: Exception) -> str:
+def explain(error: Exception, config_name: str, overrides: Sequence[str]) -> str:
     """What is wrong with a request, in at most three lines."""
-    if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = error.missing_cfg_file.rpartition("/")
-        return f"{group} {name!r} not found{nearest(name, error.options)}"
-    cause = error.__cause__ if isinstance(error, ConfigCompositionException) else error
-    text = str(cause or error).strip()
-    lines = [line.strip() for line in f"{error}\n{text}".splitlines() if line.strip()]
-    return "\n".join(list(dict.fromkeys(lines))[:3])
+        return f"{group or 'config'} {name!r} not found{nearest(name, error.options or names(group))}"
+    text = f"{error}\n{error.__cause__ or ''}"
+    key = re.search(r"Could not override '([^']+)'", text)
+    if key:
+        return f"unknown key {key[1]!r}{nearest(key[1], _known_keys(config_name, overrides))}"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return "\n".join(line for line in dict.fromkeys(lines) if not line.startswith(("object_type", "See http")))[:600]
+
+
+def check_added(config: DictConfig, overrides: Sequence[str], config_name: str) -> None:
+    """Refuse `+key=value` at the top level: no command reads such a key, and Hydra would let it pass in silence.
+
+    Raises:
+        ConfigError: naming the nearest key.
+    """
+    for override in overrides:
+        key = override.partition("=")[0]
+        if key.startswith("+") and not key.strip("+").startswith(("hydra", "experiment")):
+            key = key.strip("+").partition("@")[0]
+            raise ConfigError(f"unknown key {key!r}{nearest(key, _known_keys(config_name, []))}")
+
+
+def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one with dotted keys, as they are typed on the command line."""
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping) and value:
+            flat.update(flatten(value, f"{prefix}{key}."))
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def _known_keys(config_name: str, overrides: Sequence[str]) -> list[str]:
+    """Every dotted key of the configuration that these overrides' group choices make."""
+    groups = [
+        text for text in overrides if "." not in text.partition("=")[0] and (CONF / text.partition("=")[0]).is_dir()
+    ]
+    plain = OmegaConf.to_container(load(groups, config_name), resolve=False)
+    return [*flatten(plain), *plain] if isinstance(plain, dict) else []

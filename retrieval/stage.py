@@ -88,22 +88,28 @@ class HasInputs(Protocol):
 
 @dataclass(frozen=True)
 class Remembered:
-    """A Run with what it cost: own batch seconds, and own seconds of single queries (float64 [n_sample])."""
+    """A Run with what it cost: own batch seconds, own seconds of single queries (float64 [n_sample]), and the indexes
+    that it used (name: bytes and build seconds)."""
 
     run: Run
     seconds: float
     single: Floats
+    indexes: Mapping[str, tuple[int, float]]
 
     def save(self, folder: Path) -> None:
         """Write run and cost into an artifact folder."""
         self.run.save(folder / "run.parquet")
-        write_atomic(folder / "cost.json", json.dumps({"seconds": self.seconds, "single": self.single.tolist()}))
+        cost = {"seconds": self.seconds, "single": self.single.tolist(), "indexes": dict(self.indexes)}
+        write_atomic(folder / "cost.json", json.dumps(cost))
 
     @staticmethod
     def load(folder: Path) -> Remembered:
         """Read what `save` wrote."""
         cost = json.loads((folder / "cost.json").read_text())
-        return Remembered(Run.load(folder / "run.parquet"), cost["seconds"], np.asarray(cost["single"], np.float64))
+        indexes = {name: (int(size), float(seconds)) for name, (size, seconds) in cost["indexes"].items()}
+        return Remembered(
+            Run.load(folder / "run.parquet"), cost["seconds"], np.asarray(cost["single"], np.float64), indexes
+        )
 
 
 @dataclass
@@ -120,6 +126,7 @@ class Context:
     given: Mapping[str, Run] = field(default_factory=dict)
     remember: bool = True
     _runs: dict[str, Remembered] = field(default_factory=dict)
+    _used: list[set[str]] = field(default_factory=lambda: [set()])
 
     def search(self, stage: Retriever, queries: Queries) -> Run:
         """The ranking of a stage for all queries, from memory, from disk, or by running it now."""
@@ -157,17 +164,23 @@ class Context:
         self, kind: str, spec: Mapping[str, object], build: Callable[[Path], None], load: Callable[[Path], T]
     ) -> T:
         """An index over this corpus: built once for this spec, then shared (see `ArtifactStore.get`)."""
-        return self.store.get(kind, {"corpus": self.corpus.fingerprint, **spec}, build, load)
+        spec = {"corpus": self.corpus.fingerprint, **spec}
+        self._used[-1].add(f"{kind}/{self.store.key(kind, spec)}")
+        return self.store.get(kind, spec, build, load)
 
     def _measure(self, stage: Retriever, queries: Queries) -> Remembered:
+        self._used.append(set())
         try:
             with self.store.timed() as own:
                 run = stage.search(self, queries)
         except ScoringError as error:
             raise self._named(stage, queries, error) from error
+        finally:
+            used = [self.store.built[name] for name in sorted(self._used.pop())]
+        indexes = {f"{index.kind}/{index.key}": (index.size, index.seconds) for index in used}
         sample = np.linspace(0, len(queries) - 1, min(LATENCY_SAMPLE, len(queries))).astype(int).tolist()
         single = [self._single(stage, queries, row) for row in sample]
-        return Remembered(run, own[0], np.asarray(single, dtype=np.float64))
+        return Remembered(run, own[0], np.asarray(single, dtype=np.float64), indexes)
 
     def _single(self, stage: Retriever, queries: Queries, row: int) -> float:
         """Own seconds of a stage for one query; the stages before it hand over their part of the batch."""
