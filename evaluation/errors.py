@@ -25,3 +25,7 @@ class RunFileError(EvaluationError):
 
 class RequestError(EvaluationError):
     """The request contradicts itself. Nothing was started."""
+
+
+class TrackingError(EvaluationError):
+    """The MLflow store cannot be used; results on disk are not touched."""

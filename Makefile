@@ -1,0 +1,57 @@
+# make eval: set up and compare the core strategies on the bundled corpus.   make test: set up and run every check.
+# LIGHT=1 leaves torch out: the neural arms are then listed as absent with the remedy.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ifdef LIGHT
+EVAL_EXTRAS :=
+TEST_EXTRAS := [qdrant,lance,corpus,sweep,dev]
+MARK := -light
+else
+EVAL_EXTRAS := [neural,weights]
+TEST_EXTRAS := [neural,weights,qdrant,lance,corpus,sweep,dev]
+endif
+INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
+
+.PHONY: eval test check ui corpus benchmarks clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^# \(make\|LIGHT\)/\1/p' Makefile
+	@echo "make ui: open the MLflow UI.   make corpus: rebuild the bundled papers.   make benchmarks: speed ratios."
+
+eval: $(VENV)/.eval$(MARK)
+	$(BIN)/python run_eval.py suite=core allow_missing=true
+
+test: $(VENV)/.test$(MARK)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python corpus/build.py --check
+	$(BIN)/python -m pytest
+
+ui: $(VENV)/.eval$(MARK)
+	$(BIN)/mlflow ui --backend-store-uri sqlite:///results/mlflow.db
+
+corpus: $(VENV)/.test$(MARK)
+	$(BIN)/python corpus/build.py
+	$(BIN)/python -m evaluation.locate corpus/benchmark corpus/pdf
+
+benchmarks: $(VENV)/.test$(MARK)
+	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+clean:
+	rm -rf $(VENV) corpus/.artifacts
+
+# One environment serves both: what `make test` installed is enough for `make eval`.
+$(VENV)/.eval$(MARK): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (a few minutes the first time)"
+	$(INSTALL) ".$(EVAL_EXTRAS)"
+	@touch $@
+
+$(VENV)/.test$(MARK): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (a few minutes the first time)"
+	$(INSTALL) ".$(TEST_EXTRAS)"
+	@touch $@ $(VENV)/.eval$(MARK)
