@@ -133,4 +133,4 @@ def _known_keys(config_name: str, overrides: Sequence[str]) -> list[str]:
         text for text in overrides if "." not in text.partition("=")[0] and (CONF / text.partition("=")[0]).is_dir()
     ]
     plain = OmegaConf.to_container(load(groups, config_name), resolve=False)
-    return [*flatten(plain), *plain] if isinstance(plain, dict) else []
+    return [*flatten(plain), *plain] if isinstance(plain, dict) else []  # type: ignore[arg-type]

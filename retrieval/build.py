@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import types
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from dataclasses import is_dataclass
+from typing import Any
 
 from omegaconf import OmegaConf
 
 from ingestion.config import load, names, nearest
+from ingestion.errors import ConfigError
+from ingestion.typed import build_spec
 from retrieval.errors import StageConfigError, StrategyNotFoundError
 from retrieval.stage import Fused, Pipeline, Retriever
 
@@ -44,7 +45,9 @@ def build_strategy(config: Mapping[str, Any], path: str = "strategy") -> Retriev
     """
     if "_target_" in config:
         return build_stage(config, "retriever", path)  # type: ignore[no-any-return]
-    _check_keys(config, KEYS, path)
+    for key in config:
+        if key not in KEYS:
+            raise StageConfigError(f"{path}.{key}: unknown key{nearest(str(key), KEYS)}")
     switched = {str(name): on for name, on in (config.get("use") or {}).items()}
     branches, then = config.get("branches") or {}, config.get("then") or {}
     _check_switches(switched, {*branches, *then}, path)
@@ -71,12 +74,10 @@ def build_stage(config: Mapping[str, Any], kind: str, path: str) -> Any:
     if not (isinstance(stage, type) and is_dataclass(stage)):
         raise StageConfigError(f"{path}._target_={target!r} is not a stage (a frozen dataclass)")
     values = {str(key): value for key, value in config.items() if key != "_target_"}
-    _check_keys(values, {f.name for f in fields(stage)}, path)
-    hints = get_type_hints(stage)
     try:
-        return stage(**{key: _typed(value, hints[key], f"{path}.{key}") for key, value in values.items()})
-    except (TypeError, ValueError) as error:
-        raise StageConfigError(f"{path}: {error}") from error
+        return build_spec(stage, values, path)
+    except ConfigError as error:
+        raise StageConfigError(str(error)) from error
 
 
 def _first(config: Mapping[str, Any], branches: Mapping[str, Any], path: str) -> Retriever:
@@ -90,43 +91,9 @@ def _first(config: Mapping[str, Any], branches: Mapping[str, Any], path: str) ->
     return Fused(tuple(built), build_stage(config["fuser"], "fuser", f"{path}.fuser"))
 
 
-def _check_keys(values: Mapping[str, Any], known: set[str], path: str) -> None:
-    for key in values:
-        if key not in known:
-            raise StageConfigError(f"{path}.{key}: unknown key{nearest(str(key), known)}")
-
-
 def _check_switches(switched: Mapping[str, Any], parts: set[str], path: str) -> None:
     for name, on in switched.items():
         if name not in parts:
             raise StageConfigError(f"{path}.use.{name}: no such branch or reranker{nearest(name, parts)}")
         if not isinstance(on, bool):
             raise StageConfigError(f"{path}.use.{name}={on!r}: must be true or false")
-
-
-def _typed(value: Any, hint: Any, path: str) -> Any:
-    """The value as the type that the stage declares; an int may stand for a float, nothing else is converted."""
-    origin, options = get_origin(hint), get_args(hint)
-    if origin is Literal:
-        if value not in options:
-            raise StageConfigError(f"{path}={value!r}{nearest(str(value), [str(option) for option in options])}")
-        return value
-    if origin in (Union, types.UnionType):
-        if value is None and type(None) in options:
-            return None
-        return _typed(value, next(option for option in options if option is not type(None)), path)
-    if origin is tuple:
-        return _typed_pairs(value, options, path)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
-        raise StageConfigError(f"{path}={value!r}: must be {hint.__name__}, not {type(value).__name__}")
-    return value
-
-
-def _typed_pairs(value: Any, options: tuple[Any, ...], path: str) -> tuple[Any, ...]:
-    """A YAML mapping as sorted pairs, for fields of type `tuple[tuple[str, T], ...]` (weights by branch name)."""
-    if not isinstance(value, Mapping):
-        raise StageConfigError(f"{path}={value!r}: must be a mapping of names to values")
-    hint = get_args(options[0])[1]
-    return tuple((str(name), _typed(value[name], hint, f"{path}.{name}")) for name in sorted(value))

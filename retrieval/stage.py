@@ -88,8 +88,11 @@ class HasInputs(Protocol):
 
 @dataclass(frozen=True)
 class Remembered:
-    """A Run with what it cost: own batch seconds, own seconds of single queries (float64 [n_sample]), and the indexes
-    that it used (name: bytes and build seconds)."""
+    """A Run with what it cost.
+
+    `seconds` of the stage itself for the whole batch; `single` float64 [n_sample], its own seconds for single
+    queries; `indexes` that it used: bytes and build seconds by name.
+    """
 
     run: Run
     seconds: float
@@ -176,8 +179,8 @@ class Context:
         except ScoringError as error:
             raise self._named(stage, queries, error) from error
         finally:
-            used = [self.store.built[name] for name in sorted(self._used.pop())]
-        indexes = {f"{index.kind}/{index.key}": (index.size, index.seconds) for index in used}
+            used = sorted(self._used.pop())
+        indexes = {name: (self.store.built[name].size, self.store.built[name].seconds) for name in used}
         sample = np.linspace(0, len(queries) - 1, min(LATENCY_SAMPLE, len(queries))).astype(int).tolist()
         single = [self._single(stage, queries, row) for row in sample]
         return Remembered(run, own[0], np.asarray(single, dtype=np.float64), indexes)
