@@ -1,4 +1,4 @@
-"""Judgments: what people said (`Evidence`, `Benchmark`), where it lies (`Spans`), what it means for chunks (`Qrels`)."""
+"""Judgments: what people said (`Evidence`, `Benchmark`), where it lies (`Spans`), what chunks get (`Qrels`)."""
 
 from __future__ import annotations
 
