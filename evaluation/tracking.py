@@ -45,7 +45,9 @@ def metric_names(names: Iterable[str]) -> dict[str, str]:
     back: dict[str, str] = {}
     for name in names:
         if back.setdefault(metric_key(name), name) != name:
-            raise TrackingError(f"metrics {back[metric_key(name)]!r} and {name!r} share one MLflow name; leave one out")
+            raise TrackingError(
+                f"metrics {back[metric_key(name)]!r} and {name!r} share one MLflow name; leave one out"
+            )
     return back
 
 

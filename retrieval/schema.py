@@ -105,6 +105,10 @@ class Run:
         part = slice(int(low), int(high))
         return Run(np.zeros(int(high - low), np.int32), self.chunk[part], self.score[part], self.rank[part])
 
+    def of_queries(self, rows: Sequence[int]) -> Run:
+        """The same rankings for other query rows: what was query i belongs to query rows[i], rows ascending."""
+        return Run(np.asarray(rows, dtype=np.int32)[self.query], self.chunk, self.score, self.rank)
+
     @cached_property
     def fingerprint(self) -> str:
         """Sha256 (hex) of queries, chunks and ranks: equal for identical rankings, whatever the scores."""

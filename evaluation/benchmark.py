@@ -1,0 +1,226 @@
+"""Questions and judgments from any supported file, as one `Benchmark`.
+
+`conf/benchmark/<name>.yaml` holds a `BenchmarkSpec`; its `kind` says how the files are read, `auto` looks at them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from evaluation.beir import corpus_file, load_beir
+from evaluation.errors import BenchmarkError
+from evaluation.locate import document_stem
+from evaluation.pdf_bench import load_pdf_bench
+from evaluation.records import Record, read_records
+from evaluation.schema import Benchmark, Evidence
+from evaluation.trec import load_trec
+from ingestion.artifacts import fingerprint
+from retrieval.schema import Queries
+
+QUESTION = {"qid", "query", "question", "kind", "split", "cluster", "entities", "relations", "answer", "evidence"}
+EVIDENCE = {"doc", "doc_name", "page", "char_start", "char_end", "quote", "grade", "source", "part"}
+JSON_LINES = (".jsonl", ".jsonl.gz")
+
+
+@dataclass(frozen=True)
+class BenchmarkSpec:
+    """Where questions and judgments are.
+
+    `kind`: `bundled` (folder of queries.jsonl and evidence.jsonl), `jsonl` (both in one line per question), `beir`,
+    `trec` (`queries`: topics, or none for runs made elsewhere; `qrels`: judgments), `pdf_bench`, or `auto`.
+    `exclude_field`: name of the query metadata of a BEIR collection that holds the query's own document.
+    `unit`: what a `pdf_bench` is judged by: auto, sentences, pages or papers.
+    """
+
+    kind: Literal["auto", "bundled", "jsonl", "beir", "trec", "pdf_bench"] = "auto"
+    path: str | None = None
+    queries: str | None = None
+    qrels: str | None = None
+    exclude_field: str = "paper_id"
+    unit: Literal["auto", "sentences", "pages", "papers"] = "auto"
+
+    def __post_init__(self) -> None:
+        if self.kind == "trec" and not self.qrels:
+            raise ValueError("qrels is missing; add benchmark.qrels=<file> (and benchmark.queries=<topics>)")
+        if self.kind != "trec" and not self.path and not (self.kind == "auto" and self.qrels):
+            raise ValueError("path is missing; add benchmark.path=<folder or file>")
+
+    @property
+    def judges_documents(self) -> bool:
+        """Whether judgments name documents as a whole, by id (BEIR, TREC). Known once `kind` is resolved."""
+        return self.kind in ("beir", "trec")
+
+
+def resolve(spec: BenchmarkSpec) -> BenchmarkSpec:
+    """The spec with `auto` replaced by what its files are.
+
+    Raises:
+        BenchmarkError: the path is nothing that we know.
+    """
+    if spec.kind != "auto":
+        return spec
+    if not spec.path:
+        return replace(spec, kind="trec")
+    path = Path(spec.path)
+    if path.name.endswith(JSON_LINES):
+        return replace(spec, kind="jsonl")
+    if (path / "queries.jsonl").is_file() and (path / "evidence.jsonl").is_file():
+        return replace(spec, kind="bundled")
+    if (path / "pdfs").is_dir():
+        return replace(spec, kind="pdf_bench")
+    if corpus_file(path).is_file():
+        return replace(spec, kind="beir")
+    raise BenchmarkError(
+        f"benchmark.path={spec.path}: neither a .jsonl file nor a folder with queries.jsonl and evidence.jsonl,"
+        " corpus.jsonl (BEIR) or pdfs/"
+    )
+
+
+def load_benchmark(spec: BenchmarkSpec, split: str) -> Benchmark:
+    """The questions of a split (`test`, `dev`, `all`; a collection's own names) with their judgments and digest.
+
+    Raises:
+        BenchmarkError: a file is missing or unreadable, or has no such split; the message says where and what to do.
+        RunFileError: a TREC judgment file is unreadable.
+    """
+    spec = resolve(spec)
+    path = Path(spec.path or "")
+    if spec.kind == "beir":
+        benchmark = load_beir(path, split, spec.exclude_field)
+    elif spec.kind == "pdf_bench":
+        benchmark = load_pdf_bench(path, split, spec.unit)
+    elif spec.kind == "trec":
+        _choose({"test"}, split, spec.qrels or "")
+        benchmark = load_trec(Path(spec.queries) if spec.queries else None, Path(spec.qrels or ""))
+    elif spec.kind == "jsonl":
+        benchmark = load_questions(path, split)
+    else:
+        benchmark = load_bundled(path, split)
+    return replace(benchmark, digest=_digest(benchmark))
+
+
+def load_bundled(folder: Path, split: str) -> Benchmark:
+    """A folder with `queries.jsonl` and `evidence.jsonl`, one judgment a line.
+
+    Raises:
+        BenchmarkError: a line is unreadable, or evidence names an unknown question.
+    """
+    questions = _questions(folder / "queries.jsonl")
+    evidence = []
+    for record in read_records(folder / "evidence.jsonl"):
+        qid = record.required("qid")
+        if qid not in questions:
+            raise record.error(f"qid {qid!r} is not in queries.jsonl; add the question or remove the line")
+        evidence.append(read_evidence(record, qid))
+    return _assemble(folder.resolve().name, questions, evidence, split)
+
+
+def load_questions(path: Path, split: str) -> Benchmark:
+    """A user's file: one line per question, with its `evidence` as a list of objects.
+
+    A question without a qid gets `q-` and the first 12 hex of its text's sha256, wherever it stands in the file.
+
+    Raises:
+        BenchmarkError: a line is unreadable, or the same question stands twice without ids.
+    """
+    questions = _questions(path)
+    evidence = [read_evidence(part, qid) for qid, record in questions.items() for part in record.records("evidence")]
+    return _assemble(path.name.split(".jsonl")[0], questions, evidence, split)
+
+
+def read_evidence(record: Record, qid: str) -> Evidence:
+    """One judgment. Without a quote the whole page is judged, without a page too the whole document.
+
+    Raises:
+        BenchmarkError: an unknown key, no document, or a value out of range.
+    """
+    record.refuse_unknown_keys(EVIDENCE | {"qid"})
+    return Evidence(
+        qid=qid,
+        doc=record.required("doc_name", "doc"),
+        page=record.number("page", 0, 0),
+        char_start=record.number("char_start", -1, -1),
+        char_end=record.number("char_end", -1, -1),
+        quote=record.text("quote"),
+        grade=record.grade(1),
+        source=record.text("source") or "hand",
+        part=record.identifier("part"),
+    )
+
+
+def _questions(path: Path) -> dict[str, Record]:
+    questions: dict[str, Record] = {}
+    for record in read_records(path):
+        record.refuse_misspelt(QUESTION)
+        text = record.required("query", "question")
+        qid = record.identifier("qid") or f"q-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        if qid in questions:
+            raise record.error(
+                f"qid {qid!r} stands already in line {questions[qid].line}; give every question its own"
+            )
+        questions[qid] = record
+    if not questions:
+        raise BenchmarkError(f"{path}: no questions; one JSON object with question and evidence a line")
+    return questions
+
+
+def _assemble(name: str, questions: Mapping[str, Record], evidence: Sequence[Evidence], split: str) -> Benchmark:
+    split_of = _split_of(questions)
+    wanted = _choose(set(split_of.values()), split, name)
+    chosen = {qid: record for qid, record in questions.items() if split_of[qid] in wanted}
+    cluster: dict[str, str] = {}
+    for row in evidence:
+        cluster.setdefault(row.qid, document_stem(row.doc))
+    queries = Queries.of(
+        list(chosen),
+        [record.required("query", "question") for record in chosen.values()],
+        [record.text("kind") for record in chosen.values()],
+        [split_of[qid] for qid in chosen],
+        [record.identifier("cluster") or cluster.get(qid, "") for qid, record in chosen.items()],
+    )
+    return Benchmark(
+        name,
+        queries,
+        evidence=tuple(row for row in evidence if row.qid in chosen),
+        entities={qid: names for qid, record in chosen.items() if (names := record.texts("entities"))},
+        relations={qid: pairs for qid, record in chosen.items() if (pairs := record.pairs("relations"))},
+        answers={qid: answer for qid, record in chosen.items() if (answer := record.text("answer"))},
+    )
+
+
+def _split_of(questions: Mapping[str, Record]) -> dict[str, str]:
+    """The split of every question: stored with all of them, or `test` where none has it."""
+    stored = {qid: record.text("split") for qid, record in questions.items()}
+    if not any(stored.values()):
+        return dict.fromkeys(questions, "test")
+    for qid, split in stored.items():
+        if not split:
+            raise questions[qid].error('no split, while other questions have one; add "split": "dev" or "test"')
+    return stored
+
+
+def _choose(existing: set[str], split: str, name: str) -> set[str]:
+    if split == "all":
+        return existing
+    if split not in existing:
+        raise BenchmarkError(f"{name}: no question in split {split!r}; there are: {', '.join(sorted(existing))}")
+    return {split}
+
+
+def _digest(benchmark: Benchmark) -> str:
+    """Sha256 (hex) of everything but the name; the order of lines does not matter."""
+    return fingerprint(
+        {
+            "queries": benchmark.queries,
+            "evidence": sorted(benchmark.evidence, key=fingerprint),
+            "documents": sorted(benchmark.documents, key=lambda row: (row.qid, row.doc_id)),
+            "exclude": {qid: sorted(docs) for qid, docs in benchmark.exclude.items()},
+            "entities": benchmark.entities,
+            "relations": benchmark.relations,
+            "answers": benchmark.answers,
+        }
+    )

@@ -1,0 +1,90 @@
+"""Corpus and judgments brought together: which chunk answers which question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from evaluation.beir import load_corpus
+from evaluation.benchmark import load_benchmark
+from evaluation.locate import check_orphans, locate
+from evaluation.qrels import document_qrels, id_qrels, span_qrels
+from evaluation.request import Request
+from evaluation.schema import Benchmark, Qrels, Spans
+from evaluation.trec import OutsideRun, read_run
+from ingestion.artifacts import ArtifactStore
+from ingestion.pipeline import ingest
+from ingestion.schema import Corpus
+from retrieval.schema import Run, make_run
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A benchmark over a corpus. `ids` (object [n_ids]) names the rows that rankings speak of.
+
+    `corpus` and `spans` are None where only runs made elsewhere are judged by document id.
+    """
+
+    benchmark: Benchmark
+    corpus: Corpus | None
+    ids: npt.NDArray[np.object_]
+    qrels: Qrels
+    spans: Spans | None
+    outside: Mapping[str, OutsideRun]
+
+
+def prepare(request: Request, store: ArtifactStore) -> Judged:
+    """Load what the request names, ingest the corpus where needed, and judge its chunks.
+
+    Raises:
+        BenchmarkError, OrphanError, IngestionError, RunFileError: with file, line or quote, and the remedy.
+    """
+    benchmark = load_benchmark(request.benchmark, request.split)
+    outside = {name: read_run(path) for name, path in request.outside.items()}
+    if benchmark.documents and not request.arms:
+        ids, qrels = id_qrels(benchmark, outside.values())
+        return Judged(benchmark, None, ids, qrels, None, outside)
+    corpus = load_chunks(request, store)
+    if benchmark.evidence:
+        spans = locate(benchmark, corpus)
+        check_orphans(spans, len(benchmark.evidence), float(request.evaluation["max_orphans"]))
+        coverage = float(request.evaluation["min_coverage"])
+        qrels = span_qrels(spans, corpus, len(benchmark.queries), coverage)
+        return Judged(benchmark, corpus, corpus.chunk_ids, qrels, spans, outside)
+    return Judged(benchmark, corpus, corpus.chunk_ids, document_qrels(benchmark, corpus), None, outside)
+
+
+def load_chunks(request: Request, store: ArtifactStore) -> Corpus:
+    """The chunk tables of the request's corpus: a collection's own documents, or ingested PDFs."""
+    if request.benchmark.kind == "beir":
+        return load_corpus(Path(request.benchmark.path))
+    return ingest(request.corpus, request.ingest, request.chunker, store)
+
+
+def oracle_run(qrels: Qrels, depth: int) -> Run:
+    """The best possible ranking: best grade first, one chunk of every group before any copy of it."""
+    relevant = np.flatnonzero(qrels.grade > 0)
+    query, chunk = qrels.query[relevant], qrels.chunk[relevant]
+    grade, group = qrels.grade[relevant].astype(np.int64), qrels.group[relevant]
+    order = np.lexsort((chunk, -grade, group, query))
+    pairs = np.stack([query[order], group[order]])
+    leads = np.ones(len(order), dtype=bool)
+    leads[1:] = (pairs[:, 1:] != pairs[:, :-1]).any(axis=0)
+    return make_run(query[order], chunk[order], grade[order] + 1000.0 * leads, depth)
+
+
+def without_excluded(run: Run, judged: Judged, depth: int) -> Run:
+    """The ranking without a query's own document (query by example), ranks closed up."""
+    exclude, corpus = judged.benchmark.exclude, judged.corpus
+    if not exclude:
+        return run
+    documents = judged.ids if corpus is None else corpus.column("doc_id")
+    known = len(documents)
+    own = [exclude.get(qid, frozenset()) for qid in judged.benchmark.queries.qid]
+    rows = zip(run.query.tolist(), run.chunk.tolist(), strict=True)
+    keep = np.asarray([chunk >= known or documents[chunk] not in own[query] for query, chunk in rows], dtype=bool)
+    return make_run(run.query[keep], run.chunk[keep], -run.rank[keep].astype(np.float64), depth)

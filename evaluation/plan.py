@@ -1,0 +1,77 @@
+"""`plan=true`: what would run, what is cached, what is missing and why, and about how long it takes."""
+
+from __future__ import annotations
+
+from evaluation.arms import absence
+from evaluation.benchmark import load_benchmark
+from evaluation.judging import load_chunks
+from evaluation.request import Request
+from ingestion.artifacts import ArtifactStore, fingerprint
+from ingestion.pipeline import is_ingested, pdf_files
+from ingestion.schema import Corpus
+from retrieval.retrievers.dense import Dense
+from retrieval.schema import Queries
+from retrieval.stage import Context, Retriever, walk
+
+# Measured on 2 cores: papers of 8 pages; MiniLM on chunks of 200 words; a lexical stage over a few hundred queries.
+SECONDS_PER_PDF = 0.4
+SECONDS_PER_EMBEDDED_CHUNK = 0.1
+SECONDS_PER_STAGE = 0.5
+CHUNKS_PER_PDF = 30
+
+
+def plan(request: Request, store: ArtifactStore) -> str:
+    """A readable plan with a time estimate; nothing is built."""
+    benchmark = load_benchmark(request.benchmark, request.split)
+    lines = [f"benchmark  {benchmark.name}: {len(benchmark.queries)} questions, split {request.split}"]
+    corpus, chunks, seconds, said = _corpus(request, store)
+    lines.append(f"corpus     {said}")
+    ctx = None if corpus is None else Context(corpus, store, request.depth, request.seed)
+    counted: set[str] = set()
+    for arm in request.arms:
+        missing = absence(arm.stage)
+        if missing:
+            lines.append(f"missing    {arm.name}: {missing}")
+            continue
+        new = _to_run(ctx, arm.stage, benchmark.queries)
+        cost = sum(_seconds(part, chunks) for key, part in new.items() if key not in counted)
+        counted |= new.keys()
+        seconds += cost
+        total = len(walk(arm.stage))
+        state = "cached" if not new else f"{len(new)} of {total} stages to run" + ("" if cost else ", all shared")
+        lines.append(f"{'cached ' if not new else 'run    '}    {arm.name}: {state}")
+    lines += [f"outside    {name}: {path}" for name, path in request.outside.items()]
+    lines.append(f"results    {request.out}")
+    lines.append(f"about {_duration(seconds)} of work on 2 cores (an estimate from typical rates)")
+    return "\n".join(lines)
+
+
+def _corpus(request: Request, store: ArtifactStore) -> tuple[Corpus | None, int, float, str]:
+    """The corpus if it is there without work, its (expected) chunks, the seconds it takes, and what to say of it."""
+    if not request.arms:
+        return None, 0, 0.0, "not needed: no strategy of ours runs"
+    if request.benchmark.kind == "beir":
+        corpus = load_chunks(request, store)
+        return corpus, len(corpus), 0.0, f"{request.benchmark.path}: {len(corpus)} documents, judged as a whole"
+    files = pdf_files(request.corpus)
+    if is_ingested(request.corpus, request.ingest, request.chunker, store):
+        corpus = load_chunks(request, store)
+        return corpus, len(corpus), 0.0, f"{request.corpus}: {len(files)} PDFs, cached ({len(corpus)} chunks)"
+    seconds = SECONDS_PER_PDF * len(files)
+    return None, CHUNKS_PER_PDF * len(files), seconds, f"{request.corpus}: {len(files)} PDFs to ingest"
+
+
+def _to_run(ctx: Context | None, stage: Retriever, queries: Queries) -> dict[str, Retriever]:
+    """Stages without a cached ranking, by fingerprint; all of them while the corpus is not ingested."""
+    parts = {fingerprint(part): part for _, part in walk(stage)}
+    if ctx is None:
+        return parts
+    return {key: part for key, part in parts.items() if not ctx.store.has("runs", ctx.spec(part, queries))}
+
+
+def _seconds(stage: Retriever, chunks: int) -> float:
+    return SECONDS_PER_STAGE + (SECONDS_PER_EMBEDDED_CHUNK * chunks if isinstance(stage, Dense) else 0.0)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

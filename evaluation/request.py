@@ -1,0 +1,160 @@
+"""What was asked for, checked before anything starts: strategies built, metrics parsed, contradictions refused."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from evaluation.benchmark import BenchmarkSpec, resolve
+from evaluation.errors import RequestError
+from evaluation.metrics import Metric, parse_metric
+from ingestion.chunkers import Chunker
+from ingestion.config import ROOT
+from ingestion.pipeline import IngestSpec, build_chunker
+from ingestion.typed import build_spec
+from retrieval.build import build_strategy, strategy_config
+from retrieval.stage import Retriever
+
+BRINGS_CORPUS = {"beir": "", "pdf_bench": "pdfs"}
+NO_SUITE = "none"
+
+
+@dataclass(frozen=True)
+class ArmSpec:
+    """A strategy of ours that was asked for: its name, its stages, and the YAML that they came from."""
+
+    name: str
+    stage: Retriever
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A checked request. `config` is everything resolved, as it is written to `config.yaml`."""
+
+    name: str
+    arms: tuple[ArmSpec, ...]
+    outside: Mapping[str, Path]
+    corpus: Path
+    ingest: IngestSpec
+    chunker: Chunker
+    benchmark: BenchmarkSpec
+    metrics: tuple[Metric, ...]
+    split: str
+    seed: int
+    depth: int
+    artifacts: Path
+    out: Path
+    plan: bool
+    allow_missing: bool
+    bench: bool
+    evaluation: Mapping[str, Any]
+    tracking: Mapping[str, Any]
+    config: Mapping[str, Any]
+
+
+def read_request(config: DictConfig, overrides: Sequence[str], outside: Mapping[str, Path]) -> Request:
+    """Check a composed configuration; `overrides` is what the user typed.
+
+    Raises:
+        RequestError, MetricError, StrategyNotFoundError, StageConfigError, ConfigError: what is wrong, in at most
+            three lines; nothing was started.
+    """
+    plain: dict[str, Any] = OmegaConf.to_container(config, resolve=True)  # type: ignore[assignment]
+    typed = dict(override.lstrip("+~").partition("=")[::2] for override in overrides)
+    _refuse_contradictions(typed, outside)
+    arms, name = _arms(plain, typed)
+    benchmark = _benchmark(plain)
+    _check_corpus(plain, typed, benchmark)
+    if plain["depth"] < 1:
+        raise RequestError(f"depth={plain['depth']}: a ranking keeps at least 1 chunk")
+    if any(spec.name in outside for spec in arms):
+        raise RequestError("an outside arm has the name of a strategy that runs too; give it another name")
+    if not arms and not outside:
+        raise RequestError("suite=none runs nothing; add outside.<arm>=<run.trec>, or choose a suite or strategy")
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    return Request(
+        name=name,
+        arms=arms,
+        outside=outside,
+        corpus=_corpus_path(plain, typed, benchmark),
+        ingest=build_spec(IngestSpec, plain["ingest"], "ingest"),
+        chunker=build_chunker(plain["chunker"]),
+        benchmark=benchmark,
+        metrics=tuple(
+            parse_metric(metric) for metric in dict.fromkeys([plain["eval"]["primary"], *plain["metrics"]])
+        ),
+        split=plain["split"],
+        seed=plain["seed"],
+        depth=plain["depth"],
+        artifacts=Path(plain["artifacts"]),
+        out=Path(plain["out"] or ROOT / "results" / "runs" / f"{stamp}-{name}"),
+        plan=plain["plan"],
+        allow_missing=plain["allow_missing"],
+        bench=plain["bench"],
+        evaluation=plain["eval"],
+        tracking=plain["tracking"],
+        config=plain,
+    )
+
+
+def _refuse_contradictions(typed: Mapping[str, str], outside: Mapping[str, Path]) -> None:
+    tweaks = sorted(key for key in typed if key.startswith("strategy."))
+    if "strategy" in typed and "suite" in typed:
+        raise RequestError("strategy= and suite= contradict each other: give one of them")
+    if tweaks and "strategy" not in typed:
+        raise RequestError(
+            f"{tweaks[0]}: strategy.* changes one strategy, a suite composes each on its own;"
+            " add strategy=<name> and leave suite= out"
+        )
+    missing = [f"outside.{arm}: no file {path}" for arm, path in outside.items() if not path.is_file()]
+    if missing:
+        raise RequestError(missing[0])
+
+
+def _arms(plain: Mapping[str, Any], typed: Mapping[str, str]) -> tuple[tuple[ArmSpec, ...], str]:
+    """The strategies to run and what to call the run."""
+    if "strategy" in typed:
+        name = typed["strategy"].strip("'\"")
+        config = plain["strategy"]
+        return (ArmSpec(name, build_strategy(config), config),), name
+    wanted = list(dict.fromkeys(str(name) for name in plain["suite"]["strategies"]))
+    configs = {name: strategy_config(name) for name in wanted}
+    arms = tuple(ArmSpec(name, build_strategy(config), config) for name, config in configs.items())
+    return arms, str(plain["suite"]["name"])
+
+
+def _corpus_path(plain: Mapping[str, Any], typed: Mapping[str, str], benchmark: BenchmarkSpec) -> Path:
+    """The folder of PDFs: what the user typed, else what the benchmark brings, else the configured corpus."""
+    if "corpus.path" not in typed and "corpus" not in typed and benchmark.kind in BRINGS_CORPUS:
+        return Path(benchmark.path) / BRINGS_CORPUS[benchmark.kind]
+    return Path(plain["corpus"]["path"])
+
+
+def _benchmark(plain: Mapping[str, Any]) -> BenchmarkSpec:
+    """Where the questions are; the files must be there before anything starts."""
+    spec = build_spec(BenchmarkSpec, plain["benchmark"], "benchmark")
+    for key, path in (("path", spec.path), ("queries", spec.queries), ("qrels", spec.qrels)):
+        if path and not Path(path).exists():
+            raise RequestError(f"benchmark.{key}: no such file or folder: {path}")
+    return resolve(spec)
+
+
+def _check_corpus(plain: Mapping[str, Any], typed: Mapping[str, str], benchmark: BenchmarkSpec) -> None:
+    """The corpus must be there where it is needed, and the questions must be about it."""
+    corpus = _corpus_path(plain, typed, benchmark)
+    needed = "strategy" in typed or plain["suite"]["strategies"] or not benchmark.judges_documents
+    if needed and not corpus.exists():
+        raise RequestError(f"corpus.path: no such file or folder: {corpus}")
+    own_corpus = "corpus.path" in typed or "corpus" in typed
+    own_questions = any(key == "benchmark" or key.startswith("benchmark.") for key in typed)
+    if own_corpus and not own_questions:
+        raise RequestError(
+            f"the bundled questions do not describe {corpus};\n"
+            "add benchmark.path=<questions.jsonl>: one line per question with its quotes (see docs/judgments.md)"
+        )

@@ -1,0 +1,119 @@
+"""The files of a run: each is written whole or not at all, and sorted, so that equal runs give equal bytes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evaluation.arms import Arm
+from evaluation.judging import Judged
+from evaluation.trec import write_run
+from ingestion.artifacts import write_atomic
+from ingestion.config import ROOT
+
+PACKAGES = (
+    "rankproof",
+    "bm25s",
+    "hydra-core",
+    "mlflow",
+    "numba",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "pypdfium2",
+    "PyStemmer",
+    "rank-bm25",
+    "scikit-learn",
+    "scipy",
+    "sentence-transformers",
+    "torch",
+)
+
+
+def write_table(folder: Path, name: str, table: pd.DataFrame) -> None:
+    """A table as Parquet and CSV."""
+    write_parquet(folder / f"{name}.parquet", pa.Table.from_pandas(table, preserve_index=False))
+    write_atomic(folder / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
+
+
+def write_parquet(path: Path, table: pa.Table) -> None:
+    """A Parquet file, whole or not at all."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata(None), sink, compression="zstd")
+    write_atomic(path, sink.getvalue().to_pybytes())
+
+
+def write_json(path: Path, content: object) -> None:
+    """Sorted, indented JSON."""
+    write_atomic(path, json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, default=str) + "\n")
+
+
+def write_rankings(folder: Path, arms: Sequence[Arm], judged: Judged) -> None:
+    """`runs/<strategy>.trec` and `traces/<strategy>.parquet` (every stage's ranking) of the arms that ran."""
+    for arm in arms:
+        if arm.run is None:
+            continue
+        path = folder / "runs" / f"{arm.name}.trec"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_run(path, arm.run, judged.benchmark.queries, judged.ids, arm.name)
+        if arm.stages:
+            write_parquet(folder / "traces" / f"{arm.name}.parquet", _trace(arm, judged))
+
+
+def _trace(arm: Arm, judged: Judged) -> pa.Table:
+    """Columns stage, qid, rank, chunk_id, score; a score is private to its stage and must not be compared."""
+    paths = [path for path, _ in arm.stages]
+    runs = [run for _, run in arm.stages]
+    stage = np.repeat(np.arange(len(runs), dtype=np.int32), [len(run) for run in runs])
+    return pa.table(
+        {
+            "stage": pa.DictionaryArray.from_arrays(stage, pa.array(paths, pa.string())),
+            "qid": _coded(np.concatenate([run.query for run in runs]), judged.benchmark.queries.qid),
+            "rank": np.concatenate([run.rank for run in runs]),
+            "chunk_id": _coded(np.concatenate([run.chunk for run in runs]), judged.ids),
+            "score": np.concatenate([run.score for run in runs]),
+        }
+    )
+
+
+def _coded(rows: Any, names: Sequence[str]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(rows, pa.int32()), pa.array(list(names), pa.string()))
+
+
+def versions() -> dict[str, str]:
+    """Installed versions of the packages that can change a result; an absent one is left out."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def code_version() -> str:
+    """The git commit, with `+changes` where the tree has uncommitted ones; `unknown` outside a checkout."""
+    try:
+        commit = _git("rev-parse", "HEAD")
+        return commit + ("+changes" if _git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(ROOT), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def arms_json(arms: Sequence[Arm]) -> dict[str, Mapping[str, Any]]:
+    """What `arms.json` holds: state, reason, backend, sizes, times and fingerprint of every arm."""
+    return {arm.name: arm.facts() for arm in arms}

@@ -1,0 +1,175 @@
+"""The main job: judge every arm that was asked for on the same questions, write the results, print the table."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from omegaconf import DictConfig, OmegaConf
+from tqdm import tqdm
+
+from evaluation import table
+from evaluation.arms import ABSENT, FAILED, RAN, Arm, outside_arm, run_arm
+from evaluation.errors import EvaluationError, TrackingError
+from evaluation.judging import Judged, oracle_run, prepare
+from evaluation.measure import measure, summarise
+from evaluation.plan import plan
+from evaluation.report import write_reports
+from evaluation.request import Request, read_request
+from evaluation.results import arms_json, code_version, versions, write_json, write_rankings, write_table
+from evaluation.tracking import log_results
+from ingestion.artifacts import ArtifactStore, fingerprint, write_atomic
+from ingestion.errors import IngestionError
+from retrieval.errors import RetrievalError
+from retrieval.stage import Context
+
+WRONG_REQUEST, FAILURE = 2, 1
+
+
+def run(config: DictConfig, overrides: Sequence[str], outside: Mapping[str, Path]) -> int:
+    """Carry out one request; returns the exit code (0 every arm ran, 1 a failure, 2 a wrong request)."""
+    try:
+        request = read_request(config, overrides, outside)
+    except (EvaluationError, IngestionError, RetrievalError) as error:
+        print(f"run_eval.py: {error}", file=sys.stderr)
+        return WRONG_REQUEST
+    store = ArtifactStore(request.artifacts)
+    try:
+        if request.plan:
+            print(plan(request, store))
+            return 0
+        return evaluate(request, store)
+    except (EvaluationError, IngestionError, RetrievalError) as error:
+        print(f"run_eval.py: {type(error).__name__}: {error}", file=sys.stderr)
+        return FAILURE
+
+
+def evaluate(request: Request, store: ArtifactStore) -> int:
+    """Run, judge, write and print; returns the exit code."""
+    started = time.perf_counter()
+    judged = prepare(request, store)
+    arms = run_arms(request, judged, store)
+    per_query = measure(arms, judged, request)
+    summary = summarise(per_query, judged, request)
+    manifest = describe(request, judged, arms, time.perf_counter() - started)
+    write_all(request, judged, arms, per_query, summary, manifest)
+    show(request, arms, summary, manifest)
+    track(request)
+    print(request.out)
+    return exit_code(arms, request.allow_missing)
+
+
+def run_arms(request: Request, judged: Judged, store: ArtifactStore) -> list[Arm]:
+    """Every arm in the order asked for, ours first; equal stages run once."""
+    arms: list[Arm] = []
+    if judged.corpus is not None:
+        given = {"oracle": oracle_run(judged.qrels, request.depth)}
+        ctx = Context(judged.corpus, store, request.depth, request.seed, given, remember=not request.bench)
+        with tqdm(request.arms, desc="strategies", unit="arm", disable=not sys.stderr.isatty()) as bar:
+            for spec in bar:
+                bar.set_postfix_str(spec.name)
+                arms.append(run_arm(ctx, spec, judged))
+    arms += [outside_arm(name, outside, judged) for name, outside in judged.outside.items()]
+    return group_identical(arms)
+
+
+def group_identical(arms: Sequence[Arm]) -> list[Arm]:
+    """Arms with a note where their ranking equals an earlier arm's."""
+    first: dict[str, str] = {}
+    noted = []
+    for arm in arms:
+        same = first.setdefault(arm.run.fingerprint, arm.name) if arm.run is not None else arm.name
+        noted.append(arm if same == arm.name else arm.noting(f"same ranking as {same}"))
+    return noted
+
+
+def describe(request: Request, judged: Judged, arms: Sequence[Arm], seconds: float) -> dict[str, Any]:
+    """The manifest: everything a result depends on, with digests."""
+    benchmark = judged.benchmark
+    relevant = len(np.unique(judged.qrels.query[judged.qrels.grade > 0]))
+    content = {
+        "name": request.name,
+        "split": request.split,
+        "seed": request.seed,
+        "depth": request.depth,
+        "credit": request.evaluation["credit"],
+        "primary": request.evaluation["primary"],
+        "benchmark": {
+            "name": benchmark.name,
+            "digest": benchmark.digest,
+            "queries": len(benchmark.queries),
+            "judged": relevant,
+            "unjudged": len(benchmark.queries) - relevant,
+            "clusters": len(set(benchmark.queries.cluster)),
+            "orphans": 0 if judged.spans is None else len(judged.spans.orphans),
+        },
+        "corpus": {
+            "fingerprint": None if judged.corpus is None else judged.corpus.fingerprint,
+            "chunks": len(judged.ids),
+            "documents": None if judged.corpus is None else judged.corpus.documents.num_rows,
+        },
+        "strategies": {spec.name: fingerprint(spec.stage) for spec in request.arms},
+        "code": code_version(),
+        "packages": versions(),
+        "config": request.config,
+    }
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    identifier = fingerprint({"content": content, "time": stamp, "out": str(request.out)})[:16]
+    return {**content, "run_id": identifier, "time": stamp, "seconds": seconds}
+
+
+def write_all(
+    request: Request,
+    judged: Judged,
+    arms: Sequence[Arm],
+    per_query: pd.DataFrame,
+    summary: pd.DataFrame,
+    manifest: Mapping[str, Any],
+) -> None:
+    """Every file of the results folder; the manifest, which makes the folder a result, comes last."""
+    out = request.out
+    write_atomic(out / "config.yaml", OmegaConf.to_yaml(OmegaConf.create(dict(request.config)), sort_keys=True))
+    write_rankings(out, arms, judged)
+    write_table(out, "per_query", per_query)
+    write_table(out, "summary", summary)
+    write_json(out / "arms.json", arms_json(arms))
+    write_reports(out, summary, arms_json(arms), manifest)
+    write_json(out / "manifest.json", manifest)
+
+
+def show(request: Request, arms: Sequence[Arm], summary: pd.DataFrame, manifest: Mapping[str, Any]) -> None:
+    """Print the table, what must be said beside it, and who is missing."""
+    primary = str(request.evaluation["primary"])
+    if len(summary):
+        print(table.as_text(table.leaderboard(summary, arms_json(arms), primary)))
+    for line in table.caveats(manifest, summary, primary):
+        print(line)
+    for arm in arms:
+        if arm.state != RAN:
+            print(f"{arm.state}: {arm.name}: {arm.reason}")
+
+
+def track(request: Request) -> None:
+    """Log to MLflow; a store that fails is reported, and the results stay where they are."""
+    uri = request.tracking.get("uri")
+    if not uri:
+        return
+    try:
+        log_results(request.out, str(uri), str(request.tracking["experiment"]))
+        print("MLflow: `make ui` shows this run beside the others; report.html opens in any browser")
+    except TrackingError as error:
+        print(f"not logged: {error}", file=sys.stderr)
+        print(
+            "the results are complete on disk; `python -m evaluation.tracking sync` logs them later", file=sys.stderr
+        )
+
+
+def exit_code(arms: Sequence[Arm], allow_missing: bool) -> int:
+    """0 if every requested arm ran; an absent one is forgiven by `allow_missing`, a failed one never."""
+    forgiven = {RAN, ABSENT} if allow_missing else {RAN}
+    return 0 if all(arm.state in forgiven for arm in arms) and FAILED not in {arm.state for arm in arms} else FAILURE

@@ -1,0 +1,97 @@
+"""The summary as people read it: a terminal table, and the same in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+COLUMNS = ("nDCG@5", "RR", "R@5", "Judged@5")
+TOO_FEW = "too few documents"
+
+
+def shown_metrics(summary: pd.DataFrame, primary: str) -> list[str]:
+    """The metrics that have a column: the primary first, then the usual ones that were computed."""
+    there = list(dict.fromkeys(summary["metric"]))
+    wanted = [primary, *COLUMNS]
+    return [name for name in dict.fromkeys(wanted) if name in there] or there[:4]
+
+
+def leaderboard(summary: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], primary: str) -> pd.DataFrame:
+    """One row per arm that ran, best mean of the primary metric first (ties by name), all cells as text."""
+    metrics = shown_metrics(summary, primary)
+    first = summary[summary["metric"] == metrics[0]].sort_values(["mean", "strategy"], ascending=[False, True])
+    rows = [
+        _row(str(name), summary[summary["strategy"] == name], arms[str(name)], metrics) for name in first["strategy"]
+    ]
+    return pd.DataFrame(rows)
+
+
+def _row(name: str, rows: pd.DataFrame, arm: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, str]:
+    by_metric = rows.set_index("metric")
+    cells = {"strategy": name, "N": str(int(by_metric.loc[metrics[0], "n"]))}
+    for number, metric in enumerate(metrics):
+        value = by_metric.loc[metric]
+        cells[metric] = f"{value['mean']:.3f}"
+        if number < 2:
+            cells[f"{metric} 95 %"] = f"{value['lo']:.3f}-{value['hi']:.3f}"
+    cells["p50 ms"] = _number(arm.get("latency_p50_ms"), "{:.1f}")
+    cells["p95 ms"] = _number(arm.get("latency_p95_ms"), "{:.1f}")
+    size = arm.get("index_bytes")
+    cells["index MB"] = _number(None if size is None else size / 1e6, "{:.1f}")
+    cells["note"] = "; ".join(str(note) for note in arm.get("notes", []))
+    return cells
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else form.format(value)
+
+
+def as_text(table: pd.DataFrame) -> str:
+    """Columns padded with blanks; the first and the last one left-aligned."""
+    table = table.loc[:, [column for column in table if column != "note" or table[column].str.len().max()]]
+    left = {table.columns[0], "note"}
+    widths = {column: max(len(column), int(table[column].str.len().max())) for column in table}
+    rows = [dict(zip(table.columns, table.columns, strict=True)), *table.to_dict("records")]
+    lines = []
+    for row in rows:
+        cells = [str(row[c]).ljust(widths[c]) if c in left else str(row[c]).rjust(widths[c]) for c in table.columns]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
+
+
+def as_markdown(table: pd.DataFrame) -> str:
+    """A Markdown table; `|` in a cell is escaped."""
+    head = "| " + " | ".join(table.columns) + " |"
+    rule = "|" + "|".join(" --- " if column in ("strategy", "note") else " ---: " for column in table.columns) + "|"
+    rows = ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in table.to_numpy()]
+    return "\n".join([head, rule, *rows])
+
+
+def caveats(manifest: Mapping[str, Any], summary: pd.DataFrame, primary: str) -> list[str]:
+    """Sentences that must stand beside the table: what N is, what was left out, what the intervals can bear."""
+    benchmark = manifest["benchmark"]
+    lines = [
+        f"split {manifest['split']}: {benchmark['queries']} questions, {benchmark['judged']} of them with a relevant "
+        f"judgment, {benchmark['clusters']} source documents; depth {manifest['depth']}; credit={manifest['credit']}"
+    ]
+    if benchmark["unjudged"]:
+        lines.append(f"{benchmark['unjudged']} questions without a relevant judgment are left out of relevance means")
+    if benchmark["orphans"]:
+        lines.append(f"{benchmark['orphans']} judged spans were not found in the corpus")
+    if (summary["note"] == TOO_FEW).any():
+        lines.append(
+            f"{TOO_FEW} ({benchmark['clusters']} < 10): the intervals are shown, no verdict may rest on them"
+        )
+    judged = summary[summary["metric"].str.startswith("Judged@") & (summary["mean"] < 0.8)]
+    if len(judged):
+        lines.append(
+            "few retrieved chunks are judged (below .8) for "
+            + ", ".join(dict.fromkeys(judged["strategy"]))
+            + ": their scores are lower bounds"
+        )
+    if manifest["split"] == "all":
+        lines.append("split=all mixes dev and test: contaminated if anything was tuned")
+    lines.append(f"ordered by {primary}; an order is not a verdict: read the intervals")
+    return lines

@@ -1,0 +1,47 @@
+"""Bi-encoder retrieval (Reimers and Gurevych 2019): one vector per chunk and query, exact inner product."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from retrieval import models
+from retrieval.schema import Queries, Run, empty_run
+from retrieval.stage import Context
+from retrieval.vectors import Encoder, chunk_vectors, exact_search
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A sentence-transformers model by name or folder, with the prefixes that it was trained with."""
+
+    VERSION: ClassVar[int] = 1
+    model: str = "all-MiniLM-L6-v2"
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    max_length: int | None = None
+    batch_size: int = 32
+    threads: int = 2
+
+    def missing(self) -> str | None:
+        """Why the model cannot run here, with the remedy."""
+        return models.missing(self.model)
+
+    def inputs(self, ctx: Context) -> Mapping[str, str]:
+        """The digest of the weights: the same name may hold other ones tomorrow."""
+        return {"weights": models.weights_digest(self.model)}
+
+    def search(self, ctx: Context, queries: Queries) -> Run:
+        """Rank all chunks for every query that is not blank."""
+        asked = [row for row, text in enumerate(queries.query) if text.strip()]
+        if not asked or not len(ctx.corpus):
+            return empty_run()
+        chunks = chunk_vectors(ctx, self._encoder(self.passage_prefix))
+        found = exact_search(
+            self._encoder(self.query_prefix).encode([queries.query[row] for row in asked]), chunks, ctx.depth
+        )
+        return found.of_queries(asked)
+
+    def _encoder(self, prefix: str) -> Encoder:
+        return Encoder(self.model, prefix, self.max_length, self.batch_size, self.threads)

@@ -1,0 +1,85 @@
+"""Embeddings as artifacts, and exact inner-product search over them in blocks with tie-correct top-k."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+from retrieval.models import load_encoder, weights_digest
+from retrieval.schema import Run, make_run
+from retrieval.stage import Context
+
+Vectors = npt.NDArray[np.float32]
+PLACES = 6  # decimal places of an inner product that count
+BLOCK = 2_000_000  # scores held at once
+PART = 2_048  # texts embedded between two looks at the progress bar
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """How texts become vectors. Batching is part of it: length-sorted batches of a fixed size on fixed threads."""
+
+    model: str
+    prefix: str
+    max_length: int | None
+    batch_size: int
+    threads: int
+
+    def encode(self, texts: Sequence[str], label: str = "") -> Vectors:
+        """Unit vectors, float32 [n_texts, dims], in the order of the texts; a progress bar where a label is given.
+
+        Raises:
+            ModelLoadError: the model cannot be had or fails its self-test.
+        """
+        import torch
+
+        model = load_encoder(self.model, self.max_length)
+        torch.set_num_threads(self.threads)
+        order = np.argsort([-len(text) for text in texts], kind="stable")
+        vectors = np.zeros((len(texts), int(model.get_embedding_dimension())), dtype=np.float32)
+        quiet = not label or not sys.stderr.isatty()
+        with tqdm(total=len(texts), desc=label, unit="chunk", disable=quiet) as bar:
+            for start in range(0, len(order), PART):
+                rows = order[start : start + PART]
+                part = [self.prefix + texts[row] for row in rows]
+                vectors[rows] = model.encode(
+                    part, batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False
+                )
+                bar.update(len(rows))
+        return vectors
+
+
+def chunk_vectors(ctx: Context, encoder: Encoder) -> Vectors:
+    """The vectors of all chunks, float32 [n_chunks, dims], embedded once and memory-mapped."""
+    spec = {"encoder": encoder, "weights": weights_digest(encoder.model), "version": 1}
+
+    def build(folder: Path) -> None:
+        np.save(folder / "vectors.npy", encoder.encode(ctx.corpus.texts, "embedding"))
+
+    return ctx.artifact("vectors", spec, build, lambda folder: np.load(folder / "vectors.npy", mmap_mode="r"))
+
+
+def exact_search(queries: Vectors, chunks: Vectors, depth: int) -> Run:
+    """Rank all chunks for every query by inner product, rounded to 6 places, ties by the smaller row."""
+    kept = min(depth, len(chunks))
+    step = max(1, BLOCK // max(1, len(chunks)))
+    parts = [_top(queries[start : start + step] @ chunks.T, kept, start) for start in range(0, len(queries), step)]
+    query, chunk, score = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return make_run(query, chunk, score, depth, places=PLACES)
+
+
+def _top(scores: Vectors, kept: int, first: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    """Query, chunk and score of every chunk that reaches its query's last kept score; `make_run` breaks the ties."""
+    rounded = np.round(scores.astype(np.float64), PLACES)
+    if not kept:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    last = np.partition(rounded, rounded.shape[1] - kept, axis=1)[:, rounded.shape[1] - kept]
+    query, chunk = np.nonzero(rounded >= last[:, None])
+    return query + first, chunk, rounded[query, chunk]
