@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ingestion.document import KINDS as KINDS
+from ingestion.document import PAGE_BREAK as PAGE_BREAK
 from ingestion.errors import StorageError
 
 CHUNKS = pa.schema(
@@ -54,8 +56,6 @@ PAGES = pa.schema(
         ("quality", pa.float64()),
     ]
 )
-KINDS = ("body", "abstract", "caption", "table", "references")
-PAGE_BREAK = "\n"
 
 
 def chunk_id(doc_id: str, char_start: int, char_end: int, regime: str) -> str:
