@@ -91,6 +91,14 @@ class ArtifactStore:
         """Whether a folder with a readable manifest is there (its files are verified when it is loaded)."""
         return _manifest(self.folder(kind, spec)) is not None
 
+    def whole(self, kind: str, spec: Mapping[str, object]) -> Path | None:
+        """The artifact's folder if all its files are as they were written, else None; a damaged one is removed."""
+        folder = self.folder(kind, spec)
+        if not folder.is_dir():
+            return None
+        with FileLock(folder.with_suffix(".lock")):
+            return folder if self._valid(folder) else None
+
     def get(
         self,
         kind: str,
