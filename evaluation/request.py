@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from evaluation.benchmark import BenchmarkSpec, resolve
 from evaluation.errors import RequestError
 from evaluation.metrics import Metric, parse_metric
-from ingestion.chunkers import Chunker
-from ingestion.config import ROOT
-from ingestion.pipeline import IngestSpec, build_chunker
+from ingestion.config import ROOT, to_plain
+from ingestion.pipeline import Chunker, IngestSpec, build_chunker, build_ingest
 from ingestion.typed import build_spec
 from retrieval.build import build_strategy, strategy_config
 from retrieval.stage import Retriever
@@ -65,7 +64,7 @@ def read_request(config: DictConfig, overrides: Sequence[str], outside: Mapping[
         RequestError, MetricError, StrategyNotFoundError, StageConfigError, ConfigError: what is wrong, in at most
             three lines; nothing was started.
     """
-    plain: dict[str, Any] = OmegaConf.to_container(config, resolve=True)  # type: ignore[assignment]
+    plain = to_plain(config)
     typed = dict(override.lstrip("+~").partition("=")[::2] for override in overrides)
     _refuse_contradictions(typed, outside)
     arms, name = _arms(plain, typed)
@@ -83,7 +82,7 @@ def read_request(config: DictConfig, overrides: Sequence[str], outside: Mapping[
         arms=arms,
         outside=outside,
         corpus=_corpus_path(plain, typed, benchmark),
-        ingest=build_spec(IngestSpec, plain["ingest"], "ingest"),
+        ingest=build_ingest(plain["ingest"]),
         chunker=build_chunker(plain["chunker"]),
         benchmark=benchmark,
         metrics=tuple(

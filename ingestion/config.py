@@ -90,6 +90,11 @@ def load(overrides: Sequence[str] = (), config_name: str = "config") -> DictConf
     return config
 
 
+def to_plain(config: DictConfig) -> dict[str, Any]:
+    """A composed configuration as nested dicts, interpolations resolved."""
+    return OmegaConf.to_container(config, resolve=True)  # type: ignore[return-value]
+
+
 def explain(error: Exception, config_name: str, overrides: Sequence[str]) -> str:
     """What is wrong with a request, in at most three lines."""
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import Any
 
-from omegaconf import OmegaConf
-
-from ingestion.config import load, names, nearest
+from ingestion.config import load, names, nearest, to_plain
 from ingestion.errors import ConfigError
 from ingestion.typed import build_spec
 from retrieval.errors import StageConfigError, StrategyNotFoundError
@@ -30,11 +28,22 @@ def strategy_config(name: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
         StrategyNotFoundError: no YAML of this name; the message offers the nearest one.
         ConfigError: an override names an unknown key or has a wrong type.
     """
+    wanted = [f"strategy={name}", *overrides]
+    check_strategy(wanted)
+    return to_plain(load(wanted))["strategy"]  # type: ignore[no-any-return]
+
+
+def check_strategy(overrides: Sequence[str]) -> None:
+    """Refuse a `strategy=<name>` that does not exist, before Hydra composes.
+
+    Raises:
+        StrategyNotFoundError: with the nearest name.
+    """
     known = names("strategy")
-    if name not in known:
-        raise StrategyNotFoundError(f"strategy {name!r} not found{nearest(name, known)}")
-    config = load([f"strategy={name}", *overrides])
-    return OmegaConf.to_container(config.strategy, resolve=True)  # type: ignore[return-value]
+    for override in overrides:
+        key, _, name = override.partition("=")
+        if key == "strategy" and name.strip("'\"") not in known:
+            raise StrategyNotFoundError(f"strategy {name!r} not found{nearest(name, known)}")
 
 
 def build_strategy(config: Mapping[str, Any], path: str = "strategy") -> Retriever:

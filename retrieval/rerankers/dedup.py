@@ -34,6 +34,8 @@ class Dedup:
 
     def rerank(self, ctx: Context, queries: Queries, run: Run) -> Run:
         """The ranking without repeats; scores stay."""
+        if not len(run):
+            return run
         spec = {"analyser": digest(), "threshold": self.threshold, "window": self.window, "version": self.VERSION}
         alike = ctx.artifact("near_duplicates", spec, lambda out: self._build(ctx, out), _load)
         bounds = run.bounds(len(queries))

@@ -34,6 +34,8 @@ class Mmr:
 
     def rerank(self, ctx: Context, queries: Queries, run: Run) -> Run:
         """The ranking with its head reordered."""
+        if not len(run):
+            return run
         vectors = chunk_vectors(ctx)
         head = run.rank <= self.pool
         pool = Run(run.query[head], run.chunk[head], run.score[head], run.rank[head])
