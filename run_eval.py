@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import hydra
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from ingestion import config
@@ -64,7 +65,7 @@ def main(arguments: list[str]) -> int:
     def job(composed: DictConfig) -> None:
         from evaluation.runner import run
 
-        codes.append(run(composed, outside, arguments))
+        codes.append(run(composed, list(HydraConfig.get().overrides.task), outside))
 
     sys.argv = [sys.argv[0], *rest]
     job()

@@ -55,19 +55,20 @@ def prepare(request: Request, store: ArtifactStore) -> Judged:
         coverage = float(request.evaluation["min_coverage"])
         qrels = span_qrels(spans, corpus, len(benchmark.queries), coverage)
         return Judged(benchmark, corpus, corpus.chunk_ids, qrels, spans, outside)
-    return Judged(benchmark, corpus, corpus.chunk_ids, document_qrels(benchmark, corpus), None, outside)
+    ids, qrels = document_qrels(benchmark, corpus)
+    return Judged(benchmark, corpus, ids, qrels, None, outside)
 
 
 def load_chunks(request: Request, store: ArtifactStore) -> Corpus:
     """The chunk tables of the request's corpus: a collection's own documents, or ingested PDFs."""
     if request.benchmark.kind == "beir":
-        return load_corpus(Path(request.benchmark.path))
+        return load_corpus(Path(request.benchmark.path or ""))
     return ingest(request.corpus, request.ingest, request.chunker, store)
 
 
-def oracle_run(qrels: Qrels, depth: int) -> Run:
+def oracle_run(qrels: Qrels, n_chunks: int, depth: int) -> Run:
     """The best possible ranking: best grade first, one chunk of every group before any copy of it."""
-    relevant = np.flatnonzero(qrels.grade > 0)
+    relevant = np.flatnonzero((qrels.grade > 0) & (qrels.chunk < n_chunks))
     query, chunk = qrels.query[relevant], qrels.chunk[relevant]
     grade, group = qrels.grade[relevant].astype(np.int64), qrels.group[relevant]
     order = np.lexsort((chunk, -grade, group, query))

@@ -26,7 +26,7 @@ def applicable(metrics: Sequence[Metric], judged: Judged) -> list[Metric]:
 
 
 def measure(arms: Sequence[Arm], judged: Judged, request: Request) -> pd.DataFrame:
-    """Columns strategy, qid, metric, value, in the order of arms, metrics, qids; queries without a value have no row."""
+    """Columns strategy, qid, metric, value, by arm, metric and qid; a query without a value has no row."""
     metrics, queries = applicable(request.metrics, judged), judged.benchmark.queries
     gold = None
     if judged.corpus is not None and judged.spans is not None:

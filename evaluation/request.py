@@ -131,7 +131,7 @@ def _arms(plain: Mapping[str, Any], typed: Mapping[str, str]) -> tuple[tuple[Arm
 def _corpus_path(plain: Mapping[str, Any], typed: Mapping[str, str], benchmark: BenchmarkSpec) -> Path:
     """The folder of PDFs: what the user typed, else what the benchmark brings, else the configured corpus."""
     if "corpus.path" not in typed and "corpus" not in typed and benchmark.kind in BRINGS_CORPUS:
-        return Path(benchmark.path) / BRINGS_CORPUS[benchmark.kind]
+        return Path(benchmark.path or "") / BRINGS_CORPUS[benchmark.kind]
     return Path(plain["corpus"]["path"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ def _trace(arm: Arm, judged: Judged) -> pa.Table:
     )
 
 
-def _coded(rows: Any, names: Sequence[str]) -> pa.DictionaryArray:
+def _coded(rows: Any, names: Iterable[str]) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(rows, pa.int32()), pa.array(list(names), pa.string()))
 
 

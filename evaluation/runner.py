@@ -68,7 +68,7 @@ def run_arms(request: Request, judged: Judged, store: ArtifactStore) -> list[Arm
     """Every arm in the order asked for, ours first; equal stages run once."""
     arms: list[Arm] = []
     if judged.corpus is not None:
-        given = {"oracle": oracle_run(judged.qrels, request.depth)}
+        given = {"oracle": oracle_run(judged.qrels, len(judged.corpus), request.depth)}
         ctx = Context(judged.corpus, store, request.depth, request.seed, given, remember=not request.bench)
         with tqdm(request.arms, desc="strategies", unit="arm", disable=not sys.stderr.isatty()) as bar:
             for spec in bar:

@@ -30,9 +30,10 @@ def leaderboard(summary: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], pr
 
 def _row(name: str, rows: pd.DataFrame, arm: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, str]:
     by_metric = rows.set_index("metric")
-    cells = {"strategy": name, "N": str(int(by_metric.loc[metrics[0], "n"]))}
+    values = by_metric.to_dict("index")
+    cells = {"strategy": name, "N": str(values[metrics[0]]["n"])}
     for number, metric in enumerate(metrics):
-        value = by_metric.loc[metric]
+        value = values[metric]
         cells[metric] = f"{value['mean']:.3f}"
         if number < 2:
             cells[f"{metric} 95 %"] = f"{value['lo']:.3f}-{value['hi']:.3f}"
@@ -49,16 +50,18 @@ def _number(value: float | None, form: str) -> str:
 
 
 def as_text(table: pd.DataFrame) -> str:
-    """Columns padded with blanks; the first and the last one left-aligned."""
-    table = table.loc[:, [column for column in table if column != "note" or table[column].str.len().max()]]
-    left = {table.columns[0], "note"}
-    widths = {column: max(len(column), int(table[column].str.len().max())) for column in table}
-    rows = [dict(zip(table.columns, table.columns, strict=True)), *table.to_dict("records")]
-    lines = []
-    for row in rows:
-        cells = [str(row[c]).ljust(widths[c]) if c in left else str(row[c]).rjust(widths[c]) for c in table.columns]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
+    """Columns padded with blanks; names and notes left-aligned; an empty note column is left out."""
+    columns = [str(column) for column in table.columns if column != "note" or table["note"].str.len().max()]
+    rows = [columns, *([str(cell) for cell in row] for row in table[columns].to_numpy())]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(columns))]
+    left = [column in ("strategy", "note") for column in columns]
+    lines = [
+        "  ".join(
+            cell.ljust(w) if is_left else cell.rjust(w) for cell, w, is_left in zip(row, widths, left, strict=True)
+        )
+        for row in rows
+    ]
+    return "\n".join([lines[0].rstrip(), "-" * max(map(len, lines)), *(line.rstrip() for line in lines[1:])])
 
 
 def as_markdown(table: pd.DataFrame) -> str:
