@@ -72,6 +72,8 @@ def outside_arm(name: str, outside: OutsideRun, judged: Judged) -> Arm:
     row_of = {str(name): row for row, name in enumerate(judged.ids)}
     run, counts = outside.to_run(judged.benchmark.queries.qid, row_of)
     run = without_excluded(run, judged, int(run.rank.max(initial=1)))
+    if judged.corpus is not None:
+        counts["ids are not in the corpus"] = int((np.unique(run.chunk) >= len(judged.corpus)).sum())
     notes = [f"{count} {what}" for what, count in counts.items() if count]
     cost = {**_liveness(run, len(judged.benchmark.queries)), "backend": "outside run"}
     return Arm(name, RAN, run=run, config={"outside": str(outside.path)}, cost=cost, notes=notes)

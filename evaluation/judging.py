@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from evaluation.beir import load_corpus
 from evaluation.benchmark import load_benchmark
 from evaluation.locate import check_orphans, locate
-from evaluation.qrels import document_qrels, id_qrels, span_qrels
+from evaluation.qrels import Names, document_qrels, id_qrels, span_qrels
 from evaluation.request import Request
 from evaluation.schema import Benchmark, Qrels, Spans
 from evaluation.trec import OutsideRun, read_run
@@ -24,39 +23,62 @@ from retrieval.schema import Run, make_run
 
 @dataclass(frozen=True)
 class Judged:
-    """A benchmark over a corpus. `ids` (object [n_ids]) names the rows that rankings speak of.
+    """A benchmark over a corpus.
 
-    `corpus` and `spans` are None where only runs made elsewhere are judged by document id.
+    `ids` (object [n_rows]) names the rows that rankings speak of: chunks, then judged documents that the corpus lacks,
+    then ids that only outside runs know. `corpus` and `spans` are None where only such runs are judged, by document.
     """
 
     benchmark: Benchmark
     corpus: Corpus | None
-    ids: npt.NDArray[np.object_]
+    ids: Names
     qrels: Qrels
     spans: Spans | None
     outside: Mapping[str, OutsideRun]
 
 
-def prepare(request: Request, store: ArtifactStore) -> Judged:
-    """Load what the request names, ingest the corpus where needed, and judge its chunks.
+@dataclass(frozen=True)
+class Inputs:
+    """What people made: questions with their judgments, and runs from elsewhere."""
+
+    benchmark: Benchmark
+    outside: Mapping[str, OutsideRun]
+
+
+def read_inputs(request: Request) -> Inputs:
+    """Read the files that the request names.
 
     Raises:
-        BenchmarkError, OrphanError, IngestionError, RunFileError: with file, line or quote, and the remedy.
+        BenchmarkError, RunFileError: with file and line, and the remedy; nothing was started.
     """
     benchmark = load_benchmark(request.benchmark, request.split)
-    outside = {name: read_run(path) for name, path in request.outside.items()}
+    return Inputs(benchmark, {name: read_run(path) for name, path in request.outside.items()})
+
+
+def prepare(request: Request, inputs: Inputs, store: ArtifactStore) -> Judged:
+    """Ingest the corpus where needed, and judge its chunks.
+
+    Raises:
+        OrphanError, IngestionError: with file or quote, and the remedy.
+    """
+    benchmark, outside = inputs.benchmark, inputs.outside
     if benchmark.documents and not request.arms:
-        ids, qrels = id_qrels(benchmark, outside.values())
-        return Judged(benchmark, None, ids, qrels, None, outside)
+        return Judged(benchmark, None, *id_qrels(benchmark, outside.values()), None, outside)
     corpus = load_chunks(request, store)
     if benchmark.evidence:
         spans = locate(benchmark, corpus)
         check_orphans(spans, len(benchmark.evidence), float(request.evaluation["max_orphans"]))
         coverage = float(request.evaluation["min_coverage"])
         qrels = span_qrels(spans, corpus, len(benchmark.queries), coverage)
-        return Judged(benchmark, corpus, corpus.chunk_ids, qrels, spans, outside)
+        return Judged(benchmark, corpus, _with_outside(corpus.chunk_ids, outside), qrels, spans, outside)
     ids, qrels = document_qrels(benchmark, corpus)
-    return Judged(benchmark, corpus, ids, qrels, None, outside)
+    return Judged(benchmark, corpus, _with_outside(ids, outside), qrels, None, outside)
+
+
+def _with_outside(ids: Names, outside: Mapping[str, OutsideRun]) -> Names:
+    """The ids followed by those that only outside runs know: they hold their rank and answer nothing."""
+    new = set().union(*(run.ids for run in outside.values())) - set(ids)
+    return np.asarray([*ids, *sorted(new)], dtype=object)
 
 
 def load_chunks(request: Request, store: ArtifactStore) -> Corpus:

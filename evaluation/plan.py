@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from evaluation.arms import absence
-from evaluation.benchmark import load_benchmark
 from evaluation.judging import load_chunks
 from evaluation.request import Request
+from evaluation.schema import Benchmark
 from ingestion.artifacts import ArtifactStore, fingerprint
 from ingestion.pipeline import is_ingested, pdf_files
 from ingestion.schema import Corpus
@@ -20,9 +20,8 @@ SECONDS_PER_STAGE = 0.5
 CHUNKS_PER_PDF = 30
 
 
-def plan(request: Request, store: ArtifactStore) -> str:
+def plan(request: Request, benchmark: Benchmark, store: ArtifactStore) -> str:
     """A readable plan with a time estimate; nothing is built."""
-    benchmark = load_benchmark(request.benchmark, request.split)
     lines = [f"benchmark  {benchmark.name}: {len(benchmark.queries)} questions, split {request.split}"]
     corpus, chunks, seconds, said = _corpus(request, store)
     lines.append(f"corpus     {said}")

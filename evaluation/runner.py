@@ -16,7 +16,7 @@ from tqdm import tqdm
 from evaluation import table
 from evaluation.arms import ABSENT, FAILED, RAN, Arm, outside_arm, run_arm
 from evaluation.errors import EvaluationError, TrackingError
-from evaluation.judging import Judged, oracle_run, prepare
+from evaluation.judging import Inputs, Judged, oracle_run, prepare, read_inputs
 from evaluation.measure import measure, summarise
 from evaluation.plan import plan
 from evaluation.report import write_reports
@@ -35,24 +35,25 @@ def run(config: DictConfig, overrides: Sequence[str], outside: Mapping[str, Path
     """Carry out one request; returns the exit code (0 every arm ran, 1 a failure, 2 a wrong request)."""
     try:
         request = read_request(config, overrides, outside)
+        inputs = read_inputs(request)
     except (EvaluationError, IngestionError, RetrievalError) as error:
         print(f"run_eval.py: {error}", file=sys.stderr)
         return WRONG_REQUEST
     store = ArtifactStore(request.artifacts)
     try:
         if request.plan:
-            print(plan(request, store))
+            print(plan(request, inputs.benchmark, store))
             return 0
-        return evaluate(request, store)
+        return evaluate(request, inputs, store)
     except (EvaluationError, IngestionError, RetrievalError) as error:
         print(f"run_eval.py: {type(error).__name__}: {error}", file=sys.stderr)
         return FAILURE
 
 
-def evaluate(request: Request, store: ArtifactStore) -> int:
+def evaluate(request: Request, inputs: Inputs, store: ArtifactStore) -> int:
     """Run, judge, write and print; returns the exit code."""
     started = time.perf_counter()
-    judged = prepare(request, store)
+    judged = prepare(request, inputs, store)
     arms = run_arms(request, judged, store)
     per_query = measure(arms, judged, request)
     summary = summarise(per_query, judged, request)

@@ -83,10 +83,10 @@ def caveats(manifest: Mapping[str, Any], summary: pd.DataFrame, primary: str) ->
         lines.append(f"{benchmark['unjudged']} questions without a relevant judgment are left out of relevance means")
     if benchmark["orphans"]:
         lines.append(f"{benchmark['orphans']} judged spans were not found in the corpus")
-    if (summary["note"] == TOO_FEW).any():
-        lines.append(
-            f"{TOO_FEW} ({benchmark['clusters']} < 10): the intervals are shown, no verdict may rest on them"
-        )
+    ordering = summary[summary["metric"] == primary]
+    if (ordering["note"] == TOO_FEW).any():
+        few = int(ordering["clusters"].min())
+        lines.append(f"{TOO_FEW} ({few} < 10): the intervals are shown, no verdict may rest on them")
     judged = summary[summary["metric"].str.startswith("Judged@") & (summary["mean"] < 0.8)]
     if len(judged):
         lines.append(

@@ -7,6 +7,7 @@ One parent run per invocation, one child run per strategy; the folder's files ar
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import time
@@ -61,6 +62,8 @@ def log_results(folder: Path, uri: str, experiment: str) -> str:
     """
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     import sqlalchemy.exc
     from mlflow.exceptions import MlflowException
 

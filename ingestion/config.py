@@ -103,9 +103,17 @@ def explain(error: Exception, config_name: str, overrides: Sequence[str]) -> str
     text = f"{error}\n{error.__cause__ or ''}"
     key = re.search(r"Could not override '([^']+)'", text)
     if key:
-        return f"unknown key {key[1]!r}{nearest(key[1], _known_keys(config_name, overrides))}"
+        return _unknown(key[1], config_name, overrides)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return "\n".join(line for line in dict.fromkeys(lines) if not line.startswith(("object_type", "See http")))[:600]
+
+
+def _unknown(key: str, config_name: str, overrides: Sequence[str]) -> str:
+    group = key.partition(".")[0]
+    known = _known_keys(config_name, overrides)
+    if group != key and group in known and not any(name.startswith(f"{group}.") for name in known):
+        return f"{key}: no {group} is chosen; add {group}=<name> (a suite composes each one on its own)"
+    return f"unknown key {key!r}{nearest(key, known)}"
 
 
 def check_added(config: DictConfig, overrides: Sequence[str], config_name: str) -> None:
@@ -118,7 +126,7 @@ def check_added(config: DictConfig, overrides: Sequence[str], config_name: str) 
         key = override.partition("=")[0]
         if key.startswith("+") and not key.strip("+").startswith(("hydra", "experiment")):
             key = key.strip("+").partition("@")[0]
-            raise ConfigError(f"unknown key {key!r}{nearest(key, _known_keys(config_name, []))}")
+            raise ConfigError(_unknown(key, config_name, []))
 
 
 def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
