@@ -25,8 +25,8 @@ from retrieval.schema import Run, make_run
 class Judged:
     """A benchmark over a corpus.
 
-    `ids` (object [n_rows]) names the rows that rankings speak of: chunks, then judged documents that the corpus lacks,
-    then ids that only outside runs know. `corpus` and `spans` are None where only such runs are judged, by document.
+    `ids` (object [n_rows]) names the rows that rankings speak of: chunks, then ids that the corpus lacks but that are
+    judged or ranked by outside runs. `corpus` and `spans` are None where only such runs are judged, by document.
     """
 
     benchmark: Benchmark
@@ -71,8 +71,10 @@ def prepare(request: Request, inputs: Inputs, store: ArtifactStore) -> Judged:
         coverage = float(request.evaluation["min_coverage"])
         qrels = span_qrels(spans, corpus, len(benchmark.queries), coverage)
         return Judged(benchmark, corpus, _with_outside(corpus.chunk_ids, outside), qrels, spans, outside)
-    ids, qrels = document_qrels(benchmark, corpus)
-    return Judged(benchmark, corpus, _with_outside(ids, outside), qrels, None, outside)
+    if request.benchmark.kind == "beir":
+        return Judged(benchmark, corpus, *id_qrels(benchmark, outside.values(), corpus.chunk_ids), None, outside)
+    qrels = document_qrels(benchmark, corpus, float(request.evaluation["max_orphans"]))
+    return Judged(benchmark, corpus, _with_outside(corpus.chunk_ids, outside), qrels, None, outside)
 
 
 def _with_outside(ids: Names, outside: Mapping[str, OutsideRun]) -> Names:

@@ -152,7 +152,7 @@ def test_equal_requests_give_equal_bytes_whatever_the_hash_seed(base, tmp_path, 
         (["suite=none"], "outside."),
         (["outside.x=/nowhere.trec", "suite=none"], "/nowhere.trec"),
         (["outside.x", "suite=none"], "outside."),
-        (["benchmark=beir", "benchmark.path=docs"], "corpus.jsonl"),
+        (["benchmark=beir", "benchmark.path=docs"], "qrels/test.tsv"),
     ],
 )
 def test_a_wrong_request_exits_2_with_the_remedy_in_three_lines(arguments, hint, tmp_path):
