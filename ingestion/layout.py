@@ -11,6 +11,7 @@ from itertools import pairwise
 from ingestion.lines import Line, RawPage
 
 EDGE = 0.18  # of the page height: where headers, footers and page numbers stand
+MAX_RUNNING = 6  # lines of a header or footer
 SAME_PLACE = 4.0  # points between repetitions of one header
 SMALL = 0.93  # of the body size: footnotes, captions and tables are set smaller
 EDGE_LINES = 3  # lines that begin at the same place make the edge of a column
@@ -93,19 +94,24 @@ def without_running(pages: Sequence[RawPage], across: Sequence[Sequence[Line]]) 
     for number, (page, others) in enumerate(zip(pages, across, strict=True)):
         order = sorted(range(len(page.lines)), key=lambda row: page.lines[row].y0)
         taken: set[int] = set()
-        for side in (order, order[::-1]):
-            taken.update(_outside(page, side, {row for other, row in repeated if other == number}))
+        again = {row for other, row in repeated if other == number}
+        half = page.height / 2
+        taken.update(_outside(page, [row for row in order if page.lines[row].y0 < half], again))
+        taken.update(_outside(page, [row for row in order[::-1] if page.lines[row].y0 >= half], again))
         removed = [*others, *(page.lines[row] for row in taken)]
         removed.sort(key=lambda line: (-line.y0, line.x0))
         kept = [line for row, line in enumerate(page.lines) if row not in taken]
         result.append(PageLines(page.width, page.height, kept, [line.text for line in removed]))
+    worded = any(not _NUMBER.match(line.text) for page in pages for line in page.lines)
+    if worded and not any(page.lines for page in result):  # nothing but such lines: then they are the text
+        return [PageLines(page.width, page.height, list(page.lines)) for page in pages]
     return result
 
 
 def _outside(page: RawPage, order: Sequence[int], repeated: set[int]) -> list[int]:
-    """Rows to take off one side of a page, whose lines come from the outside inwards in `order`."""
+    """Rows to take off one side of a page; the lines of that half come from the outside inwards in `order`."""
     edge = [row for row in order if _at_edge(page.lines[row], page)]
-    edge = edge[: next((i for i, row in enumerate(edge) if row != order[i]), len(edge))]
+    edge = edge[:MAX_RUNNING]
     stamps = [i for i, row in enumerate(edge) if _STAMP.match(page.lines[row].text)]
     count = 0
     if stamps:

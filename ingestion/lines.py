@@ -73,7 +73,13 @@ def upright(page: RawPage) -> tuple[RawPage, list[Line]]:
     if main:
         straight = [_turned(line, main, page.width, page.height) for line in straight]
         page = replace(page, width=page.height, height=page.width) if main % 2 else page
-    return replace(page, lines=straight), across
+    return replace(page, lines=straight[::-1] if _upside_down(straight) else straight), across
+
+
+def _upside_down(lines: Sequence[Line]) -> bool:
+    """Whether lines stand in the file from the foot of the page upwards (PDFium's order on some turned pages)."""
+    steps = [below.y0 - above.y0 for above, below in pairwise(lines) if abs(below.x0 - above.x0) < above.size]
+    return sum(step > 0 for step in steps) > 2 * sum(step < 0 for step in steps)
 
 
 def _turned(line: Line, angle: int, width: float, height: float) -> Line:

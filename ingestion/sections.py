@@ -73,9 +73,9 @@ def _clear_long(lines: Sequence[Line], marked: list[bool]) -> None:
     row = 0
     while row < len(marked):
         end = row + 1
-        while end < len(marked) and marked[end] and _key(lines[end]) == _key(lines[row]):
+        while marked[row] and end < len(marked) and marked[end] and _key(lines[end]) == _key(lines[row]):
             end += 1
-        if marked[row] and end - row > MAX_HEADING_LINES and not NUMBERED.match(lines[row + 1].text):
+        if end - row > MAX_HEADING_LINES and not NUMBERED.match(lines[row + 1].text):
             marked[row:end] = [False] * (end - row)
         row = end
 
@@ -279,6 +279,7 @@ def _tables(page: Sequence[Paragraph]) -> None:
 def _tabular(paragraph: Paragraph) -> bool:
     """Whether a paragraph is cells or labels rather than prose: few common words, or many numbers."""
     words = paragraph.text.split()
-    prose = sum(word.isalpha() and word.islower() and len(word) > 2 for word in words)
+    bare_words = [word.strip(".,;:()") for word in words]
+    prose = sum(word.isalpha() and word.islower() and len(word) > 1 for word in bare_words)
     digits = sum(any(map(str.isdigit, word)) for word in words)
     return prose < 0.3 * len(words) or (digits >= 0.4 * len(words) and prose < 0.5 * len(words))
