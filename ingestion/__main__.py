@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
         print(USAGE, end="")
         return 0
     try:
-        print(_run(arguments))
+        _run(arguments)
     except ConfigError as error:
         return _fail(error, 2)
     except IngestionError as error:
@@ -53,7 +53,7 @@ def _fail(error: IngestionError, code: int) -> int:
     return code
 
 
-def _run(arguments: Sequence[str]) -> str:
+def _run(arguments: Sequence[str]) -> None:
     from omegaconf import OmegaConf
 
     from ingestion import config
@@ -75,15 +75,16 @@ def _run(arguments: Sequence[str]) -> str:
     chunks = sum(table.num_rows for table in store.scan("chunks", ["doc_id"]))
     lines = [
         summary(documents, chunks, store.scan("pages", ["doc_id", "page", "quality"]), done.duplicates),
-        f"{done.added} added, {done.replaced} replaced, {done.removed} removed, {done.unchanged} unchanged",
+        f"{done.added} added, {done.replaced} replaced, {done.retried} tried again, {done.removed} removed,"
+        f" {done.unchanged} unchanged",
         f"store: {getattr(store, 'url', None) or getattr(store, 'path', 'in memory, gone with this process')}",
     ]
     store.close()
     if plain["out"]:
         lines.append(f"report: {write_report(folder, artifacts, Path(plain['out']))}")
+    print("\n".join(lines))
     if spec.strict:
         check_strict(documents)
-    return "\n".join(lines)
 
 
 def _placed(store: Mapping[str, Any], artifacts: Path, corpus: Path, regime: str) -> dict[str, Any]:

@@ -90,7 +90,8 @@ def ingest(
     A file that cannot be read never ends the run: it is a row of `documents` with its error.
 
     Raises:
-        IngestionError: no PDF there, none of them has text, or one failed and `ingest.strict` is set.
+        ConfigError: no PDF there.
+        IngestionError: none of them has text, or one failed and `ingest.strict` is set.
         CacheError: an artifact cannot be written.
     """
     found = run(folder, spec, chunker, artifacts, progress)
@@ -107,7 +108,7 @@ def run(
     """Ingest what is new of a folder and give all of it; raises nothing for single files.
 
     Raises:
-        IngestionError: no PDF there.
+        ConfigError: no PDF there.
         CacheError: an artifact cannot be written.
     """
     sources = read_sources(folder)
@@ -123,7 +124,7 @@ def is_ingested(folder: Path, spec: IngestSpec, chunker: Chunker, artifacts: Art
     """Whether the corpus is there, so that `ingest` reads no PDF.
 
     Raises:
-        IngestionError: no PDF there.
+        ConfigError: no PDF there.
     """
     return artifacts.has("corpus", _corpus_spec(read_sources(folder), spec, chunker))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingestion.artifacts import file_digest
-from ingestion.errors import IngestionError
+from ingestion.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ def pdf_files(folder: Path) -> list[Path]:
     """The `*.pdf` files below a folder, sorted by path; or the file itself.
 
     Raises:
-        IngestionError: there is no such path, or no PDF.
+        ConfigError: there is no such path, or no PDF.
     """
     if folder.is_file():
         return [folder]
     if not folder.is_dir():
-        raise IngestionError(f"corpus.path={folder}: no such file or folder")
+        raise ConfigError(f"corpus.path={folder}: no such file or folder")
     found = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".pdf" and path.is_file())
     if not found:
-        raise IngestionError(f"corpus.path={folder}: no *.pdf file in it or below it")
+        raise ConfigError(f"corpus.path={folder}: no *.pdf file in it or below it")
     return found
 
 
@@ -54,7 +54,7 @@ def read_sources(folder: Path) -> Sources:
     """Hash the PDFs of a corpus. The first name (by path) of equal files counts.
 
     Raises:
-        IngestionError: no PDF there.
+        ConfigError: no PDF there.
     """
     first: dict[str, Source] = {}
     duplicates = []

@@ -17,11 +17,16 @@ from ingestion.tables import ERROR, REMOVED
 
 @dataclass(frozen=True)
 class Synced:
-    """What was done: counts of files, and the duplicate files."""
+    """What was done: counts of files, and the duplicate files.
+
+    replaced: the file of this name has other content than before. retried: its content is known, but it failed before
+    or has a new name.
+    """
 
     unchanged: int
     added: int
     replaced: int
+    retried: int
     removed: int
     duplicates: tuple[tuple[str, str], ...]
 
@@ -35,7 +40,7 @@ def sync(
     goes on from the last finished batch.
 
     Raises:
-        IngestionError: no PDF in the folder.
+        ConfigError: no PDF in the folder.
         RegimeMismatchError: the store holds documents under other parameters.
         StorageError: another process writes to the store.
     """
@@ -50,8 +55,10 @@ def sync(
         removed = sorted(set(gone.values()) - replaced)
         if removed:
             writer.remove(removed)
+    retried = sum(source.doc_id in held for source in new)
+    added = len(new) - len(replaced) - retried
     unchanged = len(sources.files) - len(new)
-    return Synced(unchanged, len(new) - len(replaced), len(replaced), len(removed), sources.duplicates)
+    return Synced(unchanged, added, len(replaced), retried, len(removed), sources.duplicates)
 
 
 def _unchanged(source: Source, held: dict[str, dict[str, str]]) -> bool:
