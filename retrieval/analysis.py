@@ -70,6 +70,7 @@ def _stemmer() -> Any:
     return Stemmer.Stemmer("porter")
 
 
+@lru_cache(maxsize=1)
 def digest() -> str:
     """Sha256 (hex) of everything that decides how text becomes terms."""
     from importlib.metadata import version

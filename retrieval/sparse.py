@@ -68,18 +68,12 @@ class Postings:
         chunk = np.empty((n_queries, depth), dtype=np.int32)
         score = np.empty((n_queries, depth), dtype=np.float64)
         found = np.zeros(n_queries, dtype=np.int64)
-        _search(
-            self.indptr,
-            self.rows,
-            self.weights,
-            self.n_chunks,
-            queries.indptr.astype(np.int64),
-            queries.indices.astype(np.int64),
-            queries.data.astype(np.float64),
-            chunk,
-            score,
-            found,
-        )
+        starts, terms, factors = (queries.indptr.astype(np.int64), queries.indices.astype(np.int64), queries.data)
+        postings = (self.indptr, self.rows, self.weights, self.n_chunks)
+        if n_queries == 1:  # waking threads takes longer than the search
+            found[0] = _one(*postings, terms, factors, chunk[0], score[0])
+        else:
+            _search(*postings, starts, terms, factors, chunk, score, found)
         kept = np.arange(depth) < found[:, None]
         return make_run(np.repeat(np.arange(n_queries), found), chunk[kept], score[kept], depth)
 
@@ -88,18 +82,24 @@ class Postings:
 def _search(indptr, rows, weights, n_chunks, starts, terms, factors, chunk, score, found):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Fill chunk and score [n_queries, depth] with each query's best chunks, in heap order, and count them."""
     for query in nb.prange(len(starts) - 1):
-        total = np.zeros(n_chunks)
-        seen = np.zeros(n_chunks, dtype=np.bool_)
-        for at in range(starts[query], starts[query + 1]):
-            for posting in range(indptr[terms[at]], indptr[terms[at] + 1]):
-                total[rows[posting]] += factors[at] * weights[posting]
-                seen[rows[posting]] = True
-        size = 0
-        for row in range(n_chunks):
-            if seen[row]:
-                value = np.rint(total[row] * SCALE) / SCALE
-                size = _push(chunk[query], score[query], size, row, value)
-        found[query] = size
+        part = slice(starts[query], starts[query + 1])
+        found[query] = _one(indptr, rows, weights, n_chunks, terms[part], factors[part], chunk[query], score[query])
+
+
+@nb.njit(cache=True)
+def _one(indptr, rows, weights, n_chunks, terms, factors, chunk, score):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """The same for one query; returns the count."""
+    total = np.zeros(n_chunks)
+    seen = np.zeros(n_chunks, dtype=np.bool_)
+    for at in range(len(terms)):
+        for posting in range(indptr[terms[at]], indptr[terms[at] + 1]):
+            total[rows[posting]] += factors[at] * weights[posting]
+            seen[rows[posting]] = True
+    size = 0
+    for row in range(n_chunks):
+        if seen[row]:
+            size = _push(chunk, score, size, row, np.rint(total[row] * SCALE) / SCALE)
+    return size
 
 
 @nb.njit(cache=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -48,6 +49,7 @@ class Bm25:
     def _build(self, corpus: Analysed, folder: Path) -> None:
         import bm25s
 
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
         index = bm25s.BM25(method="lucene", k1=self.k1, b=self.b, dtype="float64")
         rows = [corpus.ids[low:high].tolist() for low, high in zip(corpus.offsets, corpus.offsets[1:], strict=False)]
         vocabulary = {term: number for number, term in enumerate(corpus.vocabulary)}
