@@ -13,7 +13,7 @@ from typing import Literal
 
 from evaluation.beir import corpus_file, load_beir
 from evaluation.errors import BenchmarkError
-from evaluation.locate import document_stem
+from evaluation.evidence import document_stem, read_evidence
 from evaluation.pdf_bench import load_pdf_bench
 from evaluation.records import Record, read_records
 from evaluation.schema import Benchmark, Evidence
@@ -22,7 +22,6 @@ from ingestion.artifacts import fingerprint
 from retrieval.schema import Queries
 
 QUESTION = {"qid", "query", "question", "kind", "split", "cluster", "entities", "relations", "answer", "evidence"}
-EVIDENCE = {"doc", "doc_name", "page", "char_start", "char_end", "quote", "grade", "source", "part"}
 JSON_LINES = (".jsonl", ".jsonl.gz")
 
 
@@ -46,7 +45,9 @@ class BenchmarkSpec:
     def __post_init__(self) -> None:
         if self.kind == "trec" and not self.qrels:
             raise ValueError("qrels is missing; add benchmark.qrels=<file> (and benchmark.queries=<topics>)")
-        if self.kind != "trec" and not self.path and not (self.kind == "auto" and self.qrels):
+        if self.kind != "trec" and (self.queries or self.qrels):
+            raise ValueError("queries and qrels belong to TREC files; choose benchmark=trec")
+        if self.kind != "trec" and not self.path:
             raise ValueError("path is missing; add benchmark.path=<folder or file>")
 
     @property
@@ -63,9 +64,7 @@ def resolve(spec: BenchmarkSpec) -> BenchmarkSpec:
     """
     if spec.kind != "auto":
         return spec
-    if not spec.path:
-        return replace(spec, kind="trec")
-    path = Path(spec.path)
+    path = Path(spec.path or "")
     if path.name.endswith(JSON_LINES):
         return replace(spec, kind="jsonl")
     if (path / "queries.jsonl").is_file() and (path / "evidence.jsonl").is_file():
@@ -130,26 +129,6 @@ def load_questions(path: Path, split: str) -> Benchmark:
     questions = _questions(path)
     evidence = [read_evidence(part, qid) for qid, record in questions.items() for part in record.records("evidence")]
     return _assemble(path.name.split(".jsonl")[0], questions, evidence, split)
-
-
-def read_evidence(record: Record, qid: str) -> Evidence:
-    """One judgment. Without a quote the whole page is judged, without a page too the whole document.
-
-    Raises:
-        BenchmarkError: an unknown key, no document, or a value out of range.
-    """
-    record.refuse_unknown_keys(EVIDENCE | {"qid"})
-    return Evidence(
-        qid=qid,
-        doc=record.required("doc_name", "doc"),
-        page=record.number("page", 0, 0),
-        char_start=record.number("char_start", -1, -1),
-        char_end=record.number("char_end", -1, -1),
-        quote=record.text("quote"),
-        grade=record.grade(1),
-        source=record.text("source") or "hand",
-        part=record.identifier("part"),
-    )
 
 
 def _questions(path: Path) -> dict[str, Record]:

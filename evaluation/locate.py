@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,8 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from evaluation.errors import BenchmarkError, OrphanError
+from evaluation.evidence import document_stem, read_evidence
 from evaluation.quotes import Text
+from evaluation.records import read_records
 from evaluation.schema import Benchmark, Evidence, Spans
+from ingestion.artifacts import write_atomic
 from ingestion.schema import PAGE_BREAK, Corpus
 
 MAX_PARTS = 62  # parts are bits of an int64
@@ -56,15 +60,18 @@ class Library:
         place = self.texts[doc].find(row) if doc is not None and doc in self.texts else None
         return None if doc is None or place is None else (doc, *place)
 
-
-def document_stem(doc: str) -> str:
-    """A document's name without folders and `.pdf`; other dots stay (`2605.23950`)."""
-    name = Path(doc).name
-    return name[:-4] if name.lower().endswith(".pdf") else name
+    def on_page(self, doc: int, start: int, end: int) -> dict[str, int]:
+        """A span as the number of the page that it begins on, and offsets from there."""
+        starts = [(area[0], number) for number, area in self.texts[doc].pages.items() if area[0] <= start]
+        base, number = max(starts)
+        return {"page": number, "char_start": start - base, "char_end": end - base}
 
 
 def locate(benchmark: Benchmark, corpus: Corpus) -> Spans:
-    """Find every judgment's span. Parts are numbered per query by name, among relevant spans that were found.
+    """Find every judgment's span.
+
+    Parts are numbered per query by name, among relevant spans that were found. Where a query has named parts, a span
+    without one is needed by none of them; where it has no names, all its relevant spans are alternatives of one part.
 
     Raises:
         BenchmarkError: a query has more than 62 parts.
@@ -81,7 +88,7 @@ def locate(benchmark: Benchmark, corpus: Corpus) -> Spans:
         start=places[:, 1],
         end=places[:, 2],
         grade=np.asarray([row.grade for row, _ in located], dtype=np.int8),
-        part=np.asarray([parts.get((row.qid, row.part), 0) for row, _ in located], dtype=np.int32),
+        part=np.asarray([parts.get((row.qid, row.part), -1) for row, _ in located], dtype=np.int32),
         whole_page=np.asarray([not row.quote for row, _ in located], dtype=np.bool_),
         orphans=tuple(row for row, place in zip(benchmark.evidence, found, strict=True) if not place),
     )
@@ -103,6 +110,26 @@ def check_orphans(spans: Spans, total: int, limit: float = 0.02) -> None:
     )
 
 
+def write_offsets(folder: Path, corpus: Corpus) -> tuple[Evidence, ...]:
+    """Fill page, char_start and char_end of every quote in `folder/evidence.jsonl`; returns the orphans, left as is.
+
+    Lines keep their order and fields of others, so that the same judgments over the same text give the same bytes.
+
+    Raises:
+        BenchmarkError: a line is unreadable.
+    """
+    library, orphans, lines = Library(corpus), [], []
+    for record in read_records(folder / "evidence.jsonl"):
+        row = read_evidence(record, record.required("qid"))
+        place = library.find(row)
+        if place is None:
+            orphans.append(row)
+        filled = library.on_page(*place) if place and row.quote else {}
+        lines.append(json.dumps({**record.data, **filled}, ensure_ascii=False) + "\n")
+    write_atomic(folder / "evidence.jsonl", "".join(lines))
+    return tuple(orphans)
+
+
 def _part_numbers(rows: list[Evidence]) -> dict[tuple[str, str], int]:
     names: dict[str, set[str]] = {}
     for row in rows:
@@ -111,4 +138,5 @@ def _part_numbers(rows: list[Evidence]) -> dict[tuple[str, str], int]:
     for qid, parts in names.items():
         if len(parts) > MAX_PARTS:
             raise BenchmarkError(f"query {qid!r} has {len(parts)} parts; {MAX_PARTS} is the most: merge some")
-    return {(qid, part): number for qid, parts in names.items() for number, part in enumerate(sorted(parts))}
+    needed = {qid: sorted(parts - {""}) or [""] for qid, parts in names.items()}
+    return {(qid, part): number for qid, parts in needed.items() for number, part in enumerate(parts)}

@@ -14,8 +14,11 @@ from evaluation.schema import Evidence, Longs
 
 SHORT = 8  # letters; fewer say too little without signs and blanks: `p < .05` is not `p > .05`
 LONG = 20  # letters; from here on a quote may begin or end within a word, or differ a little
-SIMILARITY = 85.0  # of 100, see `_similar`
-PIECE, SHARE = 16, 0.8  # letters of a piece, and share of the quote that the pieces make up, see `_in_pieces`
+# Of 1,500 sentences of CL-SciSumm searched in a wrong paper, three reach 70 of 100, only a cited title reaches 85.
+SIMILARITY = 85.0
+# Letters of a piece, and share of the quote that its pieces make up. 62 of the 1,470 judged sentences of CL-SciSumm
+# stand in the PDF in pieces only; none of the 1,500 does so in a wrong paper.
+PIECE, SHARE = 16, 0.8
 DASHES, SINGLE, DOUBLE = "\u2212\ufffe", "‘’‚‛′`", "“”„‟«»"
 
 Area = tuple[int, int]

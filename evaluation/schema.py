@@ -20,7 +20,8 @@ class Evidence:
 
     `doc` is the document's file name, its stem, or its doc_id. `page` counts from 1; 0 means "somewhere in the
     document". Offsets count characters of that page's repaired text; -1 means unknown. An empty quote judges the
-    whole page. Rows of a query that share a `part` are alternatives; every part is needed.
+    whole page, and with page 0 the whole document. Rows of a query that share a `part` are alternatives; every part
+    is needed.
     """
 
     qid: str
@@ -67,8 +68,8 @@ class Spans:
     """Evidence found in a corpus, in document offsets. Columns of equal length [n_spans].
 
     `query` row of Queries, `doc` row of `Corpus.documents`, `start`/`end` in the document's repaired text, `grade`,
-    `part` (number of the part within its query, from 0), `whole_page` (bool: a page judgment without a quote).
-    `orphans` holds the evidence that was not found.
+    `part` (number of the part within its query, from 0; -1 for none), `whole_page` (bool: a judgment of a page or
+    document without a quote). `orphans` holds the evidence that was not found.
     """
 
     query: Ints
