@@ -1,215 +1,229 @@
-"""From judged spans or documents to judged chunks, for whatever chunks there are."""
+"""Judgments of the present chunks, derived from spans, or from documents judged by id.
+
+All span arithmetic happens on one axis: documents laid end to end, so that one `searchsorted` joins all of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from evaluation.locate import document_stem
-from evaluation.schema import Benchmark, Grades8, Longs, Qrels, Spans
+from evaluation.errors import BenchmarkError, OrphanError
+from evaluation.locate import MAX_PARTS, Library
+from evaluation.schema import Benchmark, DocumentJudgment, Grades8, Longs, Qrels, Spans
 from evaluation.trec import OutsideRun
 from ingestion.schema import Corpus
 from retrieval.schema import Ints
 
-Bools = npt.NDArray[np.bool_]
+HALF = 0.5  # of a chunk's characters: from here on it is judged, or lies on a page
+ROWS = np.int64(0xFFFFFFFF)  # the lower half of a pair
 Names = npt.NDArray[np.object_]
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Overlaps:
-    """Pairs of a stretch of text and a chunk that share characters: row of each, and how many (int64 [n_pairs])."""
+class Chunks:
+    """Chunks on the axis, ascending by start. `row` is the row of the chunk table; int64 [n] each."""
 
-    stretch: Longs
-    chunk: Longs
-    shared: Longs
+    start: Longs
+    end: Longs
+    row: Longs
+
+    @staticmethod
+    def of(corpus: Corpus, spans: Spans) -> tuple[Chunks, Longs]:
+        """The chunks, and where each document of the corpus begins on the axis (int64 [n_documents])."""
+        doc = chunk_documents(corpus)
+        known = np.flatnonzero(doc >= 0)
+        start, end = corpus.numbers("char_start")[known], corpus.numbers("char_end")[known]
+        length = np.zeros(corpus.documents.num_rows, dtype=np.int64)
+        np.maximum.at(length, doc[known], end)
+        np.maximum.at(length, spans.doc, spans.end)
+        base = np.cumsum(length + 1) - length - 1
+        start, end = start + base[doc[known]], end + base[doc[known]]
+        order = np.lexsort((known, start))
+        return Chunks(start[order], end[order], known[order]), base
+
+    @property
+    def length(self) -> Longs:
+        """Characters of each chunk."""
+        return self.end - self.start
+
+    def overlaps(self, start: Longs, end: Longs) -> tuple[Longs, Longs, Longs]:
+        """Every pair of an interval and a chunk that share characters: interval, chunk (both positions), how many."""
+        low = np.searchsorted(np.maximum.accumulate(self.end), start, side="right")
+        interval, chunk = _ranges(low, np.searchsorted(self.start, end, side="left"))
+        shared = np.minimum(self.end[chunk], end[interval]) - np.maximum(self.start[chunk], start[interval])
+        keep = shared > 0
+        return interval[keep], chunk[keep], shared[keep]
 
 
 def span_qrels(spans: Spans, corpus: Corpus, n_queries: int, min_coverage: float = 0.5) -> Qrels:
-    """Judgments of the corpus's chunks.
+    """Grades of chunks from judged spans.
 
-    A chunk has a span's grade if it holds at least `min_coverage` of the span, or, where no chunk does, if it holds
-    the most of it (the smaller row on a tie). A page judged without a quote grades every chunk of which at least half
-    lies on it. A chunk's grade is the best of its spans. Without any, it is judged 0 if at least half of its
-    characters lie in judged spans of the query, whatever their grade. Chunks that share a relevant span, directly or
-    through others, form one group.
+    A chunk gets the grade of a span of which it holds at least `min_coverage`; where no chunk does, the best-covering
+    one gets it (ties: smaller row). A judged page or document grades the chunks that have at least half of their
+    characters on it. A chunk without a grade, but with at least half of its characters in judged spans, has grade 0.
+
+    Raises:
+        BenchmarkError: a query has more than 62 parts.
     """
-    chunks = _Chunks.of(corpus)
-    overlaps = chunks.overlaps(spans.doc, spans.start, spans.end)
-    covers = _covers(spans, chunks, overlaps, min_coverage) & (spans.grade[overlaps.stretch] > 0)
-    span, chunk = overlaps.stretch[covers], overlaps.chunk[covers]
-    relevant, pair = np.unique(_key(spans.query[span], chunk), return_inverse=True)
-    grade = np.zeros(len(relevant), dtype=np.int8)
-    np.maximum.at(grade, pair, spans.grade[span])
-    parts = np.zeros(len(relevant), dtype=np.int64)
-    np.bitwise_or.at(parts, pair, np.int64(1) << spans.part[span].astype(np.int64))
-    group = _groups(relevant, pair, span, len(spans.query))
-    zero = np.setdiff1d(_mostly_judged(spans, chunks), relevant)
+    if spans.part.max(initial=0) >= MAX_PARTS:
+        row = int(spans.query[spans.part.argmax()])
+        raise BenchmarkError(f"the query in row {row} has {spans.part.max() + 1} parts; {MAX_PARTS} is the most")
+    chunks, base = Chunks.of(corpus, spans)
+    start, end = base[spans.doc] + spans.start, base[spans.doc] + spans.end
+    span, chunk = _holders(spans, chunks, start, end, min_coverage)
+    pair = _pairs(spans.query[span], chunks.row[chunk])
+    judged = np.union1d(pair, _mostly_judged(spans.query, chunks, start, end))
+    at = np.searchsorted(judged, pair)
+    parts = np.zeros(len(judged), dtype=np.int64)
+    needed = np.flatnonzero(spans.part[span] >= 0)
+    np.bitwise_or.at(parts, at[needed], np.left_shift(1, spans.part[span[needed]].astype(np.int64)))
     n_parts = np.zeros(n_queries, dtype=np.int32)
-    np.maximum.at(n_parts, spans.query[spans.grade > 0], spans.part[spans.grade > 0] + 1)
-    return _sorted(
-        np.concatenate([relevant, zero]),
-        np.concatenate([grade, np.zeros(len(zero), dtype=np.int8)]),
-        np.concatenate([group, np.full(len(zero), -1)]),
-        np.concatenate([parts, np.zeros(len(zero), dtype=np.int64)]),
-        n_parts,
+    np.maximum.at(n_parts, spans.query, np.where(spans.grade > 0, spans.part + 1, 0))
+    edges = coo_array((np.ones(len(at), dtype=np.int8), (at, len(judged) + span)), (len(judged) + len(start),) * 2)
+    classes = connected_components(edges, directed=False)[1][: len(judged)]
+    return _qrels(judged, at, spans.grade[span], classes, parts, n_parts)
+
+
+def document_qrels(benchmark: Benchmark, corpus: Corpus, max_orphans: float = 0.02) -> Qrels:
+    """Grades of chunks from judged documents: every chunk of a document has its grade, and they are one class.
+
+    Raises:
+        OrphanError: more than `max_orphans` (share) of the judgments name documents that the corpus lacks; fewer are
+            left out and logged.
+    """
+    library = Library(corpus)
+    rows = {name: library.row(name) for name in dict.fromkeys(row.doc_id for row in benchmark.documents)}
+    _check_absent(
+        [row for row in benchmark.documents if rows[row.doc_id] is None], len(benchmark.documents), max_orphans
     )
+    known = [row for row in benchmark.documents if rows[row.doc_id] is not None]
+    doc = np.asarray([rows[row.doc_id] for row in known], dtype=np.int64)
+    owner = chunk_documents(corpus)
+    by_doc = np.argsort(owner, kind="stable")
+    low, high = (np.searchsorted(owner[by_doc], doc, side=side) for side in ("left", "right"))
+    judgment, place = _ranges(low, high)
+    return _by_class(benchmark, known, judgment, by_doc[place], doc)
 
 
-def document_qrels(benchmark: Benchmark, corpus: Corpus) -> tuple[Names, Qrels]:
-    """Judgments by document: every chunk of a judged document has its grade, and they form one group.
-
-    A document is named by its doc_id, its file name or the name's stem. One that the corpus does not hold keeps its
-    place in the ideal ranking, in a row beyond the chunks.
+def id_qrels(
+    benchmark: Benchmark, runs: Iterable[OutsideRun], known: Sequence[str] | Names = ()
+) -> tuple[Names, Qrels]:
+    """Judgments of plain ids, for collections whose documents are not cut into chunks.
 
     Returns:
-        What rows are called (object [n_rows]: chunk ids, then judged documents that the corpus lacks), and the qrels.
+        What rows stand for (object [n_ids]), the `known` ids (such as `Corpus.chunk_ids`), then every other id that
+        is judged or ranked, ascending; and the judgments. What the corpus lacks keeps its place in the ideal ranking.
     """
-    rows: dict[str, list[int]] = {}
-    names = zip(corpus.column("doc_id"), corpus.column("doc_name"), strict=True)
-    for row, (doc_id, doc_name) in enumerate(names):
-        for name in {doc_id, doc_name, document_stem(doc_name)}:
-            rows.setdefault(name, []).append(row)
-    absent = sorted({row.doc_id for row in benchmark.documents} - rows.keys())
-    rows |= {name: [len(corpus) + number] for number, name in enumerate(absent)}
-    ids = np.asarray([*corpus.chunk_ids, *absent], dtype=object)
-    return ids, _by_document(benchmark, rows)
+    named = {row.doc_id for row in benchmark.documents}.union(*(run.ids for run in runs))
+    ids = np.asarray([*known, *sorted(named.difference(known))], dtype=object)
+    row_of = {name: row for row, name in enumerate(ids)}
+    rows = np.asarray([row_of[row.doc_id] for row in benchmark.documents], dtype=np.int64)
+    return ids, _by_class(benchmark, benchmark.documents, np.arange(len(rows)), rows, rows)
 
 
-def id_qrels(benchmark: Benchmark, runs: Iterable[OutsideRun]) -> tuple[Names, Qrels]:
-    """Judgments without a corpus: the ids that are judged or ranked (object [n_ids], ascending), and their qrels."""
-    judged = {row.doc_id for row in benchmark.documents}
-    ids = np.asarray(sorted(judged.union(*(run.ids for run in runs))), dtype=object)
-    return ids, _by_document(benchmark, {name: [row] for row, name in enumerate(ids)})
-
-
-def _by_document(benchmark: Benchmark, rows: dict[str, list[int]]) -> Qrels:
-    query_row = {qid: row for row, qid in enumerate(benchmark.queries.qid)}
-    judged = [
-        (query_row[row.qid], chunk, row.grade, number)
-        for number, row in enumerate(benchmark.documents)
-        if row.qid in query_row
-        for chunk in rows[row.doc_id]
-    ]
-    table = np.asarray(judged, dtype=np.int64).reshape(-1, 4)
-    group = np.where(table[:, 2] > 0, _dense(table[:, 0], table[:, 3]), -1)
-    n_parts = np.zeros(len(query_row), dtype=np.int32)
-    n_parts[table[table[:, 2] > 0, 0]] = 1
-    parts = (table[:, 2] > 0).astype(np.int64)
-    return _sorted(_key(table[:, 0], table[:, 1]), table[:, 2].astype(np.int8), group, parts, n_parts)
-
-
-@dataclass(frozen=True)
-class _Chunks:
-    """Chunks in document order on one axis, on which documents stand `stride` characters apart."""
-
-    row: Longs
-    start: Longs
-    end: Longs
-    reach: Longs
-    stride: int
-
-    @staticmethod
-    def of(corpus: Corpus) -> _Chunks:
-        doc_row = {name: row for row, name in enumerate(corpus.documents["doc_id"].to_pylist())}
-        doc = np.asarray([doc_row[name] for name in corpus.column("doc_id")], dtype=np.int64)
-        start, end = corpus.numbers("char_start"), corpus.numbers("char_end")
-        pages = corpus.pages["char_start"].to_numpy() + np.asarray([len(t) for t in corpus.pages["text"].to_pylist()])
-        stride = int(max(end.max(initial=0), pages.max(initial=0))) + 1
-        order = np.lexsort((end, start, doc))
-        start, end = (doc * stride + start)[order], (doc * stride + end)[order]
-        return _Chunks(order, start, end, np.maximum.accumulate(end), stride)
-
-    def overlaps(self, doc: Ints, start: Longs, end: Longs) -> Overlaps:
-        """Every pair of a stretch and a chunk that share at least one character."""
-        start, end = doc.astype(np.int64) * self.stride + start, doc.astype(np.int64) * self.stride + end
-        low = np.searchsorted(self.reach, start, side="right")
-        count = np.maximum(np.searchsorted(self.start, end, side="left") - low, 0)
-        stretch = np.repeat(np.arange(len(start)), count)
-        at = np.arange(len(stretch)) - np.repeat(np.cumsum(count) - count, count) + low[stretch]
-        shared = np.minimum(self.end[at], end[stretch]) - np.maximum(self.start[at], start[stretch])
-        real = shared > 0
-        return Overlaps(stretch[real], self.row[at[real]], shared[real])
-
-    def length(self) -> Longs:
-        """Characters of each chunk, by row of the chunk table, int64 [n_chunks]."""
-        lengths = np.zeros(len(self.row), dtype=np.int64)
-        lengths[self.row] = self.end - self.start
-        return lengths
-
-
-def _covers(spans: Spans, chunks: _Chunks, overlaps: Overlaps, min_coverage: float) -> Bools:
-    """Which overlaps make the chunk an answer: enough of the span, or the most of it where no chunk has enough."""
-    span, whole = overlaps.stretch, spans.whole_page[overlaps.stretch]
-    enough = np.where(
-        whole,
-        2 * overlaps.shared >= chunks.length()[overlaps.chunk],
-        overlaps.shared >= min_coverage * (spans.end - spans.start)[span],
+def chunk_documents(corpus: Corpus) -> Longs:
+    """Row of every chunk's document in `Corpus.documents`, int64 [n_chunks]; -1 where it has none."""
+    found = pc.index_in(
+        corpus.chunks["doc_id"].combine_chunks(), value_set=corpus.documents["doc_id"].combine_chunks()
     )
-    served = np.zeros(len(spans.query), dtype=bool)
+    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _holders(spans: Spans, chunks: Chunks, start: Longs, end: Longs, min_coverage: float) -> tuple[Longs, Longs]:
+    """Relevant spans and the chunks (positions) that hold them: enough of the span, or the most of it."""
+    span, chunk, shared = chunks.overlaps(start, end)
+    relevant = spans.grade[span] > 0
+    span, chunk, shared = span[relevant], chunk[relevant], shared[relevant]
+    whole, length = spans.whole_page[span], end - start
+    enough = np.where(whole, shared >= HALF * chunks.length[chunk], shared >= min_coverage * length[span])
+    served = np.zeros(len(start), dtype=np.bool_)
     served[span[enough]] = True
-    order = np.lexsort((overlaps.chunk, -overlaps.shared, span))
+    order = np.lexsort((chunks.row[chunk], -shared, span))
     best = order[np.unique(span[order], return_index=True)[1]]
-    chosen = enough.copy()
-    chosen[best[~served[span[best]]]] = True
-    return chosen
+    enough[best[~served[span[best]]]] = True
+    return span[enough], chunk[enough]
 
 
-def _groups(relevant: Longs, pair: Longs, span: Longs, n_spans: int) -> Longs:
-    """Number of the group of each (query, chunk) pair within its query: pairs joined by spans that both cover."""
-    size = len(relevant) + n_spans
-    edges = coo_array((np.ones(len(pair), np.int8), (pair, len(relevant) + span)), shape=(size, size))
-    label = connected_components(edges, directed=False)[1][: len(relevant)]
-    return _dense(relevant >> 32, label)
+def _mostly_judged(query: Ints, chunks: Chunks, start: Longs, end: Longs) -> Longs:
+    """Pairs of query and chunk row where at least half of the chunk lies in the union of the query's spans."""
+    stride = int(max(chunks.end.max(initial=0), end.max(initial=0))) + 1
+    order = np.lexsort((start, query))
+    low = query[order] * np.int64(stride) + start[order]
+    high = np.maximum.accumulate(query[order] * np.int64(stride) + end[order])
+    first = np.flatnonzero(np.append(np.ones(min(len(low), 1), dtype=np.bool_), low[1:] > high[:-1]))
+    last = np.append(first[1:], len(low))[: len(first)] - 1
+    of_query = low[first] // stride
+    union, chunk, shared = chunks.overlaps(low[first] % stride, high[last] % stride)
+    pair, back = np.unique(_pairs(of_query[union], chunk), return_inverse=True)
+    total = np.bincount(back, weights=shared, minlength=len(pair))
+    position = pair & ROWS
+    mostly = total >= HALF * chunks.length[position]
+    return _pairs(pair[mostly] >> 32, chunks.row[position[mostly]])
 
 
-def _dense(query: Longs, label: npt.NDArray[np.integer]) -> Longs:
-    """Labels renumbered within each query, 0 for the one that comes first."""
-    key = _key(query, label)
-    unique, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    order = np.lexsort((first, unique >> 32))
-    owner = (unique >> 32)[order]
-    number = np.empty(len(unique), dtype=np.int64)
-    number[order] = np.arange(len(order)) - np.searchsorted(owner, owner)
-    return np.asarray(number[inverse], dtype=np.int64)
+def _qrels(judged: Longs, at: Longs, grades: Grades8, classes: Ints, parts: Longs, n_parts: Ints) -> Qrels:
+    """Rows for the sorted pairs `judged`; `grades` belong to the pairs at `at`, of which the best counts.
+
+    Classes of relevant rows are numbered from 0 per query, by their first row.
+    """
+    grade = np.zeros(len(judged), dtype=np.int8)
+    np.maximum.at(grade, at, grades)
+    query, chunk = (judged >> 32).astype(np.int32), (judged & ROWS).astype(np.int32)
+    relevant = np.flatnonzero(grade > 0)
+    group = np.full(len(judged), -1, dtype=np.int32)
+    _, first, back = np.unique(_pairs(query[relevant], classes[relevant]), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[order] = np.arange(len(first))
+    query_of = query[relevant][first[order]]
+    group[relevant] = (rank - np.searchsorted(query_of, query_of)[rank])[back]
+    return Qrels(query, chunk, grade, group, parts, n_parts)
 
 
-def _mostly_judged(spans: Spans, chunks: _Chunks) -> Longs:
-    """(query, chunk) keys of chunks with at least half of their characters in the union of the query's spans."""
-    query, doc, start, end = _union(spans)
-    overlaps = chunks.overlaps(doc, start, end)
-    keys, place = np.unique(_key(query[overlaps.stretch], overlaps.chunk), return_inverse=True)
-    shared = np.bincount(place, weights=overlaps.shared, minlength=len(keys))
-    mostly = 2 * shared >= chunks.length()[keys & 0xFFFFFFFF]
-    return np.asarray(keys[mostly], dtype=np.int64)
+def _by_class(
+    benchmark: Benchmark, judgments: Sequence[DocumentJudgment], judgment: Longs, row: Longs, classes: Longs
+) -> Qrels:
+    """Qrels of rows (int64 [n]), each graded by the judgment at its place in `judgment`.
+
+    `classes` int64 [n_judgments] holds the class of each judgment. A query with something relevant has one part.
+    """
+    query_row = {qid: number for number, qid in enumerate(benchmark.queries.qid)}
+    query = np.asarray([query_row[judged.qid] for judged in judgments], dtype=np.int64)
+    grade = np.asarray([max(judged.grade, 0) for judged in judgments], dtype=np.int8)
+    pairs, first, at = np.unique(_pairs(query[judgment], row), return_index=True, return_inverse=True)
+    parts = np.zeros(len(pairs), dtype=np.int64)
+    parts[at[grade[judgment] > 0]] = 1
+    n_parts = np.zeros(len(benchmark.queries), dtype=np.int32)
+    n_parts[query[grade > 0]] = 1
+    return _qrels(pairs, at, grade[judgment], classes[judgment[first]].astype(np.int32), parts, n_parts)
 
 
-def _union(spans: Spans) -> tuple[Longs, Ints, Longs, Longs]:
-    """Each query's judged spans merged where they touch or overlap: query, doc, start, end."""
-    order = np.lexsort((spans.start, spans.doc, spans.query))
-    query, doc = spans.query[order].astype(np.int64), spans.doc[order]
-    start, end = spans.start[order], spans.end[order]
-    same = np.zeros(len(order), dtype=bool)
-    same[1:] = (query[1:] == query[:-1]) & (doc[1:] == doc[:-1])
-    stride = int(end.max(initial=0)) + 1
-    block = np.cumsum(~same) * stride
-    reach = np.maximum.accumulate(block + end) - block if len(order) else end
-    opens = ~same
-    opens[1:] |= start[1:] > reach[:-1]
-    first = np.flatnonzero(opens)
-    last = np.append(first[1:], len(order)) - 1 if len(order) else first
-    return query[first], doc[first], start[first], reach[last]
+def _check_absent(orphans: Sequence[DocumentJudgment], total: int, limit: float) -> None:
+    if not orphans:
+        return
+    text = f"{len(orphans)} of {total} judgments name documents that the corpus lacks, such as {orphans[0].doc_id!r}"
+    if len(orphans) > limit * total:
+        raise OrphanError(f"the judgments do not describe this corpus: {text}; name the corpus that was judged")
+    logger.warning("%s; they are left out", text)
 
 
-def _key(query: npt.NDArray[np.integer], chunk: npt.NDArray[np.integer]) -> Longs:
-    return np.asarray(query, dtype=np.int64) << 32 | np.asarray(chunk, dtype=np.int64)
+def _pairs(query: npt.NDArray[np.integer[Any]], row: npt.NDArray[np.integer[Any]]) -> Longs:
+    """Query and row in one int64 that sorts as the pair does."""
+    return query.astype(np.int64) << 32 | row.astype(np.int64)
 
 
-def _sorted(key: Longs, grade: Grades8, group: Longs, parts: Longs, n_parts: Ints) -> Qrels:
-    order = np.argsort(key, kind="stable")
-    query, chunk = (key[order] >> 32).astype(np.int32), (key[order] & 0xFFFFFFFF).astype(np.int32)
-    return Qrels(query, chunk, grade[order], group[order].astype(np.int32), parts[order], n_parts)
+def _ranges(low: Longs, high: Longs) -> tuple[Longs, Longs]:
+    """The whole numbers of all ranges low to high (excluded): the range that each belongs to, and the number."""
+    count = np.maximum(high - low, 0)
+    owner = np.repeat(np.arange(len(low)), count)
+    return owner, np.arange(len(owner)) - np.repeat(np.cumsum(count) - count - low, count)
