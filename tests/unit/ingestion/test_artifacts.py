@@ -105,9 +105,8 @@ def test_own_seconds_leave_nested_builds_out(tmp_path, monkeypatch):
     clock = iter(range(0, 1000, 10))
     monkeypatch.setattr("ingestion.artifacts.time.perf_counter", lambda: next(clock))
     store = ArtifactStore(tmp_path)
-    with store.timed() as outer:  # starts at 0
-        with store.timed() as inner:  # 10 to 20
-            pass
+    with store.timed() as outer, store.timed() as inner:  # outer from 0, inner 10 to 20
+        pass
     assert inner == [10.0]
     assert outer == [20.0]  # 0 to 30, less the inner 10
 
