@@ -105,7 +105,10 @@ def _same_size(above: Paragraph, below: Paragraph) -> bool:
 
 
 def _join_pages(pages: Sequence[list[Paragraph]], words: Counter[str]) -> None:
-    """Mark paragraphs that go on from the page before; the end of a broken word moves to where it began."""
+    """Mark paragraphs that go on from the page before; the end of a broken word moves to where it began.
+
+    What stands between goes aside: floats and footnotes, also between a heading at the foot of a page and its text.
+    """
     for before, after in pairwise(pages):
         texts = [row for row, paragraph in enumerate(after) if not _floats(paragraph)]
         main = [paragraph for paragraph in before if not (_floats(paragraph) or _footnote(paragraph))]
@@ -113,15 +116,23 @@ def _join_pages(pages: Sequence[list[Paragraph]], words: Counter[str]) -> None:
         if last is None or not texts:
             continue
         first = after[texts[0]]
-        alike = first.kind == last.kind and _same_size(last, first) and not (first.heading or last.heading)
-        if not alike or not layout.unfinished(last.text):
+        going_on = _same_size(last, first) and layout.unfinished(last.text) and not last.heading
+        if first.heading or first.kind != last.kind or not (going_on or last.heading):
             continue
-        before.remove(last)
-        before.append(last)
+        _put_last(before, before.index(last))
         after.remove(first)
         after.insert(0, first)
-        first.continues = True
-        _mend(last, first, words)
+        if going_on:
+            first.continues = True
+            _mend(last, first, words)
+
+
+def _put_last(paragraphs: list[Paragraph], row: int) -> None:
+    """Move what stands behind a paragraph in front of it and of the headings right above it."""
+    start = row
+    while start > 0 and paragraphs[start - 1].heading:
+        start -= 1
+    paragraphs[start:] = paragraphs[row + 1 :] + paragraphs[start : row + 1]
 
 
 def _mend(last: Paragraph, first: Paragraph, words: Counter[str]) -> None:

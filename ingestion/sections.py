@@ -13,7 +13,6 @@ from ingestion.lines import Line
 MAX_HEADING_WORDS = 16
 MAX_HEADING_LINES = 3
 BIG = 1.08  # of the body size: a line set so much larger is no body text
-MOSTLY = 0.75  # of a bold line's characters are bold: the rest is a formula; with fewer it is a run-in heading
 TITLE_ABOVE = 0.5  # of the page height
 FEW = 3  # numbered headings: with fewer, numbered lines that are set like the body count as well
 CLEAR = 1.25  # leadings of space above a heading that is not set larger than the body
@@ -33,7 +32,8 @@ _APPENDIX = re.compile(
 _ABSTRACT = re.compile(r"^abstract$", re.IGNORECASE)
 _ABSTRACT_LEAD = re.compile(r"^(?:abstract)\s*[.:—–-]", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.,;?!]$")
-_FORMULA = re.compile(r"[=∈∑∏∫≤≥∼→∀∃⊤∥⟨⟩√∞]|\(\d{1,3}\)$")
+_FORMULA = re.compile(r"[=∈∑∏∫≤≥∼→∀∃⊤∥⟨⟩√∞%]|\(\d{1,3}\)$")
+_RUN_IN = re.compile(r"[^\W\d_]{2,}")  # words after a bold beginning: the heading runs into its paragraph
 _WORDY = re.compile(r"[^\W\d_]{3,}")
 
 
@@ -91,7 +91,8 @@ def _plausible(line: Line) -> bool:
     if CAPTION.match(text) or _FORMULA.search(text) or not _WORDY.search(text):
         return False
     first = bare(text)[0]
-    if not first.isalpha() or first.islower() or 0 < line.bold_prefix < MOSTLY * len(text):
+    run_in = line.bold_prefix > 0 and bool(_RUN_IN.search(text[line.bold_prefix :]))
+    if not first.isalpha() or first.islower() or run_in:
         return False
     return not _SENTENCE_END.search(text) or bool(_KNOWN.match(text))
 
@@ -139,7 +140,9 @@ def _before_text(lines: Sequence[Line], row: int, style: Typography) -> bool:
     if row + 1 >= len(lines):
         return True
     below = lines[row + 1]
-    return below.size >= 0.93 * style.size or bool(CAPTION.match(below.text))
+    words = below.text.split()
+    cells = len(words) > 2 and sum(any(map(str.isdigit, word)) for word in words) >= 0.5 * len(words)
+    return (below.size >= 0.93 * style.size and not cells) or bool(CAPTION.match(below.text))
 
 
 def _continues(above: Line, line: Line, style: Typography) -> bool:

@@ -17,9 +17,9 @@ Span = tuple[int, int]
 class SentenceChunker:
     """Whole sentences up to `max_words`; each chunk repeats the last `overlap_sentences` of the one before.
 
-    A chunk holds one section and one kind: a caption or table in the middle of a section splits it. A heading belongs
-    to its section's first chunk; one heading right under another goes with it. A sentence longer than `max_words` is
-    split between words.
+    A chunk holds one section and one kind: a caption or table in the middle of a section splits it, and a table goes
+    with its caption. A heading belongs to its section's first chunk; one heading right under another goes with it. A
+    sentence longer than `max_words` is split between words.
     """
 
     max_words: int = 200
@@ -34,7 +34,8 @@ class SentenceChunker:
         """The chunks by position. Together they cover every block."""
         chunks = []
         for blocks, sentences in _groups(document):
-            title, kind = document.section_title(blocks[-1]), blocks[-1].kind
+            title = document.section_title(blocks[-1])
+            kind = "table" if any(block.kind == "table" for block in blocks) else blocks[-1].kind
             pieces = [piece for span in sentences for piece in self._pieces(document.text, span)]
             chunks += [ChunkSpan(start, end, title, kind) for start, end in self._packed(pieces)]
         return chunks
@@ -69,7 +70,7 @@ def _groups(document: ExtractedDocument) -> Iterator[tuple[list[Block], list[Spa
     blocks: list[Block] = []
     spans: list[Span] = []
     for block, found in zip(document.blocks, document_sentences(document), strict=True):
-        if blocks and not _belongs(blocks[-1], block):
+        if blocks and not (_belongs(blocks[-1], block) or _captioned(blocks, block)):
             yield blocks, spans
             blocks, spans = [], []
         blocks.append(block)
@@ -82,3 +83,12 @@ def _belongs(last: Block, block: Block) -> bool:
     if block.heading:
         return last.heading and last.kind == block.kind
     return last.kind == block.kind and (last.heading or last.section == block.section)
+
+
+def _captioned(blocks: list[Block], block: Block) -> bool:
+    """Whether a block is the caption of a table before it, or (more of) the table under a caption."""
+    kinds = {above.kind for above in blocks}
+    if not kinds <= {"caption", "table"} or blocks[-1].section != block.section:
+        return False
+    under = blocks[0].kind == "caption" and block.kind == "table"
+    return under or (block.kind == "caption" and kinds == {"table"})

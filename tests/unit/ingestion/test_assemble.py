@@ -89,6 +89,24 @@ def test_a_caption_does_not_tear_a_sentence(tmp_path: Path) -> None:
     assert blocks(found, "caption") == ["Figure 1: In the way."]
 
 
+def test_a_figure_does_not_part_a_heading_from_its_text(tmp_path: Path) -> None:
+    first = column(["Some text comes first in this paper.", "It is long enough to be the body."], top=600)
+    first.append(Text("2 Method", y=100, size=13, bold=True))
+    second = [Text("Figure 1: At the top of the page.", y=740, size=8), *column(["The text of the method."], top=600)]
+    found = read(tmp_path, make_pdf([first, second]))
+    assert found.pages[1].text == "The text of the method.\nFigure 1: At the top of the page."
+    # On one page as well, and when the text goes on behind the figure of the next page.
+    third = [
+        *column(["Lines of the body stand here,", "and more of them. Enough."]),
+        Text("3 End", y=300, size=13, bold=True),
+    ]
+    third += [Text("Figure 2: Under the heading.", y=280, size=8), *column(["The last sentence goes"], top=200)]
+    fourth = [Text("Figure 3: On top.", y=740, size=8), *column(["on here."], top=600)]
+    found = read(tmp_path, make_pdf([third, fourth]))
+    assert found.pages[0].text.split("\n")[-3:] == ["Figure 2: Under the heading.", "3 End", "The last sentence goes"]
+    assert found.pages[1].text == "on here.\nFigure 3: On top."
+
+
 @pytest.mark.parametrize("rotate", [0, 90, 180, 270])
 def test_pages_that_are_shown_turned(tmp_path: Path, rotate: int) -> None:
     lines = column(["The first line is here", "and the second line ends."], top=400)

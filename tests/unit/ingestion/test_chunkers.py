@@ -89,6 +89,25 @@ def test_an_over_long_sentence_is_split_between_words() -> None:
     ]
 
 
+def test_a_table_goes_with_its_caption() -> None:
+    above = document(
+        [("", "Text."), ("table", "1 2"), ("table", "3 4"), ("caption", "Table 1: A."), ("table", "5 6")]
+    )
+    assert cut(SentenceChunker(), above) == [
+        ("Text.", "", "body"),
+        ("1 2 3 4 Table 1: A.", "", "table"),
+        ("5 6", "", "table"),
+    ]
+    below = document(
+        [("caption", "Table 1: A."), ("table", "1 2"), ("caption", "Table 2: B."), ("table", "3"), ("", "T.")]
+    )
+    assert cut(SentenceChunker(), below) == [
+        ("Table 1: A. 1 2", "", "table"),
+        ("Table 2: B. 3", "", "table"),
+        ("T.", "", "body"),
+    ]
+
+
 def test_page_chunks() -> None:
     assert cut(PageChunker(), PAPER) == [
         ("Front matter. 1 One First here. Second is here. Third runs", "", "body"),
