@@ -94,6 +94,16 @@ def span_qrels(spans: Spans, corpus: Corpus, n_queries: int, min_coverage: float
     return _qrels(judged, at, spans.grade[span], classes, parts, n_parts)
 
 
+def uncovered(spans: Spans, corpus: Corpus) -> Longs:
+    """Rows of relevant spans that no chunk touches: text that was extracted, but is not in the index.
+
+    Nothing can retrieve them and no measure counts them, so they should be reported (a reference list, a table).
+    """
+    chunks, base = Chunks.of(corpus, spans)
+    held = chunks.overlaps(base[spans.doc] + spans.start, base[spans.doc] + spans.end)[0]
+    return np.setdiff1d(np.flatnonzero(spans.grade > 0), held)
+
+
 def document_qrels(benchmark: Benchmark, corpus: Corpus, max_orphans: float = 0.02) -> Qrels:
     """Grades of chunks from judged documents: every chunk of a document has its grade, and they are one class.
 
