@@ -35,7 +35,7 @@ ui: $(VENV)/.eval$(MARK)
 
 corpus: $(VENV)/.test$(MARK)
 	$(BIN)/python corpus/build.py
-	$(BIN)/python -m evaluation.locate corpus/benchmark corpus/pdf
+	$(BIN)/python -m evaluation.offsets
 
 benchmarks: $(VENV)/.test$(MARK)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
