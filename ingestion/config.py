@@ -68,7 +68,8 @@ def quoted(override: str) -> str:
     key, sign, value = override.partition("=")
     if not sign or key not in STRING_KEYS or value[:1] in ("'", '"') or value in ("", "null"):
         return override
-    return f"{key}='" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    value = re.sub(r"(\\*)'", r"\1\1\\'", value)  # Hydra halves backslashes only in front of a quote
+    return f"{key}='" + re.sub(r"(\\+)$", r"\1\1", value) + "'"
 
 
 def load(overrides: Sequence[str] = (), config_name: str = "config") -> DictConfig:

@@ -124,7 +124,12 @@ def test_equal_requests_give_equal_bytes_whatever_the_hash_seed(base, tmp_path, 
     assert process.returncode == 0, process.stderr
 
     def digests(folder: Path) -> dict[str, str]:
-        files = [*folder.glob("runs/*"), *folder.glob("traces/*"), *folder.glob("per_query.*"), *folder.glob("summary.*")]
+        files = [
+            *folder.glob("runs/*"),
+            *folder.glob("traces/*"),
+            *folder.glob("per_query.*"),
+            *folder.glob("summary.*"),
+        ]
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
     assert digests(again) == digests(out)
