@@ -224,7 +224,7 @@ def answer(reader: PdfReader, chunker: Chunker, job: dict[str, Any]) -> bytes:
 
 def main(incoming: int, outgoing: int, memory_mb: int) -> None:
     """Answer jobs until the parent closes its end. The first message describes the chunker."""
-    if memory_mb:
+    if memory_mb and sys.platform == "linux":  # elsewhere the limit cannot be set, or is not kept
         resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     hello = wire.receive(incoming)

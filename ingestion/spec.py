@@ -10,9 +10,9 @@ from dataclasses import dataclass
 class IngestSpec:
     """Limits of one file's extraction, and what is done with the results.
 
-    timeout: seconds for one file. memory_mb: address space of a worker, MiB; 0 for no limit. max_pages: a longer file
-    is refused. workers: processes; 0 for one per CPU. references: whether reference lists are handed to retrieval.
-    strict: a file that fails makes the run fail.
+    timeout: seconds for one file. memory_mb: address space of a worker, MiB (Linux only); 0 for no limit. max_pages:
+    a longer file is refused. workers: processes; 0 for one per CPU. references: whether reference lists are handed to
+    retrieval. strict: a file that fails makes the run fail.
     """
 
     timeout: float = 60.0
@@ -33,4 +33,5 @@ class IngestSpec:
     @property
     def processes(self) -> int:
         """How many worker processes run at most."""
-        return self.workers or len(os.sched_getaffinity(0))
+        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        return self.workers or usable or 1

@@ -37,7 +37,7 @@ def make_pdf(pages: Sequence[Sequence[Text]], rotate: int = 0) -> bytes:
         )
         kids.append(b"%d 0 R" % len(objects))
     objects[1] = b"<< /Type /Pages /Count %d /Kids [%s] >>" % (len(kids), b" ".join(kids))
-    return _file(objects)
+    return pdf_file(objects)
 
 
 def _drawn(line: Text) -> bytes:
@@ -45,7 +45,8 @@ def _drawn(line: Text) -> bytes:
     return b"BT /F%d %g Tf %g %g Td (%s) Tj ET" % (2 if line.bold else 1, line.size, line.x, line.y, text)
 
 
-def _file(objects: Sequence[bytes]) -> bytes:
+def pdf_file(objects: Sequence[bytes]) -> bytes:
+    """A PDF of these objects, numbered from 1; the first is the catalog."""
     data = b"%PDF-1.4\n"
     offsets = []
     for number, content in enumerate(objects, start=1):
