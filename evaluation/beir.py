@@ -50,7 +50,7 @@ def load_beir(path: Path, split: str, exclude_field: str = "") -> Benchmark:
         path: the folder.
         split: name of the qrels file; `all` unites all of them.
         exclude_field: where a query's metadata has this field and it names a document, that document is left out of
-            this query's ranking and judgments (query by example).
+            this query's ranking (query by example). Its judgment stays: trec_eval over the collection's files sees it.
 
     Raises:
         BenchmarkError: a file is missing or unreadable, or a judged query is not in `queries.jsonl`.
@@ -59,15 +59,15 @@ def load_beir(path: Path, split: str, exclude_field: str = "") -> Benchmark:
     split_of = {row.qid: name for name, rows in reversed(judged.items()) for row in rows}
     records = {qid: record for qid, record in by_id(either(path, "queries.jsonl")).items() if qid in split_of}
     refuse_unknown(split_of.keys() - records.keys(), path / "qrels", either(path, "queries.jsonl"))
-    exclude = _excluded(path, records, exclude_field)
     best: dict[tuple[str, str], int] = {}
     for row in (row for rows in judged.values() for row in rows):
-        if row.doc_id not in exclude.get(row.qid, ()):
-            best[row.qid, row.doc_id] = max(row.grade, best.get((row.qid, row.doc_id), 0))
+        best[row.qid, row.doc_id] = max(row.grade, best.get((row.qid, row.doc_id), 0))
     qids = sorted(records)
     queries = Queries.of(qids, [records[q].required("text") for q in qids], split=[split_of[q] for q in qids])
     documents = tuple(DocumentJudgment(qid, doc, grade) for (qid, doc), grade in sorted(best.items()))
-    return Benchmark(path.resolve().name, queries, documents=documents, exclude=exclude)
+    return Benchmark(
+        path.resolve().name, queries, documents=documents, exclude=_excluded(path, records, exclude_field)
+    )
 
 
 def corpus_file(path: Path) -> Path:
