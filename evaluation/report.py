@@ -16,11 +16,11 @@ from ingestion.artifacts import write_atomic
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --accent: #2a6fbb; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 84rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th:first-child, td:first-child, td.note { text-align: left; }
-td.note { white-space: normal; }
+th:first-child, td:first-child, th.note, td.note { text-align: left; }
+td.note { white-space: normal; min-width: 14rem; }
 .plot { background: #fff; border-radius: 6px; padding: .5rem; margin: 1rem 0; }
 .plot svg { width: 100%; height: auto; }
 pre { overflow: auto; font-size: 12px; border: 1px solid var(--line); border-radius: 6px; padding: .6rem; }
@@ -71,15 +71,16 @@ def _not_run(arms: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _board(board: pd.DataFrame) -> str:
-    head = "".join(f"<th>{html.escape(str(column))}</th>" for column in board.columns)
+    head = "".join(f'<th class="{_css(column)}">{html.escape(str(column))}</th>' for column in board.columns)
     rows = []
     for row in board.to_dict("records"):
-        cells = [
-            f'<td class="{html.escape(str(c)) if c == "note" else ""}">{html.escape(str(v))}</td>'
-            for c, v in row.items()
-        ]
+        cells = [f'<td class="{_css(column)}">{html.escape(str(cell))}</td>' for column, cell in row.items()]
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _css(column: object) -> str:
+    return "note" if column == "note" else "value"
 
 
 def _plot(summary: pd.DataFrame, primary: str) -> str:

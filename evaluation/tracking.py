@@ -90,8 +90,7 @@ def _log(folder: Path, uri: str, experiment: str) -> str:
     summary = pd.read_parquet(folder / "summary.parquet")
     client = MlflowClient(tracking_uri=uri)
     found = client.get_experiment_by_name(experiment)
-    location = (ROOT / "results" / "mlartifacts").as_uri()
-    number = found.experiment_id if found else client.create_experiment(experiment, artifact_location=location)
+    number = found.experiment_id if found else _create_experiment(client, experiment)
     known = client.search_runs([number], f"tags.`{RUN_ID}` = '{manifest['run_id']}' and tags.`level` = 'parent'")
     if known:
         return str(known[0].info.run_id)
@@ -110,6 +109,13 @@ def _log(folder: Path, uri: str, experiment: str) -> str:
     client.log_artifacts(parent, str(folder))
     client.set_terminated(parent)
     return parent
+
+
+def _create_experiment(client: MlflowClient, name: str) -> str:
+    """An experiment that the UI opens as a table of runs, with its artifacts beside our results."""
+    location = (ROOT / "results" / "mlartifacts").as_uri()
+    kind = {"mlflow.experimentKind": "custom_model_development"}
+    return str(client.create_experiment(name, artifact_location=location, tags=kind))
 
 
 def _tags(manifest: Mapping[str, Any]) -> dict[str, str]:
