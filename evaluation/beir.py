@@ -50,7 +50,7 @@ def load_beir(path: Path, split: str, exclude_field: str = "") -> Benchmark:
         path: the folder.
         split: name of the qrels file; `all` unites all of them.
         exclude_field: where a query's metadata has this field and it names a document, that document is left out of
-            this query's ranking (query by example). Its judgment stays: trec_eval over the collection's files sees it.
+            this query's ranking (query by example). Its judgment stays, as trec_eval has it.
 
     Raises:
         BenchmarkError: a file is missing or unreadable, or a judged query is not in `queries.jsonl`.

@@ -124,10 +124,10 @@ def read_qrels(path: Path) -> tuple[DocumentJudgment, ...]:
     """
     grades: dict[tuple[str, str], int] = {}
     for number, fields in _rows(path, 4):
-        qid, doc_id = fields[0].decode(), fields[2].decode()
-        grade = grade_of(fields[3].decode())
+        qid, _, doc_id, text = (field.decode() for field in fields)
+        grade = grade_of(text)
         if grade is None:
-            raise RunFileError(f"{path}, line {number}: grade {fields[3]!r} is not a whole number up to {MAX_GRADE}")
+            raise RunFileError(f"{path}, line {number}: grade {text!r} is not a whole number up to {MAX_GRADE}")
         if grades.setdefault((qid, doc_id), grade) != grade:
             raise RunFileError(f"{path}, line {number}: {qid!r} and {doc_id!r} stand twice, with different grades")
     return tuple(DocumentJudgment(qid, doc_id, grade) for (qid, doc_id), grade in sorted(grades.items()))
