@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
-from dataclasses import is_dataclass
 from typing import Any
 
 from ingestion.document import Chunker
-from ingestion.errors import ConfigError
 from ingestion.spec import IngestSpec
 from ingestion.stores import Store
-from ingestion.typed import build_spec
+from ingestion.typed import build_spec, build_target
 
 
 def build_ingest(values: Mapping[str, Any]) -> IngestSpec:
@@ -29,7 +26,7 @@ def build_chunker(values: Mapping[str, Any]) -> Chunker:
     Raises:
         ConfigError: no such class, an unknown key, a wrong type, a value out of range.
     """
-    chunker: Chunker = _build(values, "chunker", "ingestion.chunkers.")
+    chunker: Chunker = build_target(values, "ingestion.chunkers", "chunker")
     return chunker
 
 
@@ -39,19 +36,5 @@ def build_store(values: Mapping[str, Any]) -> Store:
     Raises:
         ConfigError: no such class, an unknown key, a wrong type.
     """
-    store: Store = _build(values, "store", "ingestion.stores.")
+    store: Store = build_target(values, "ingestion.stores", "store")
     return store
-
-
-def _build(values: Mapping[str, Any], group: str, allowed: str) -> Any:
-    target = values.get("_target_")
-    if not isinstance(target, str) or not target.startswith(allowed):
-        raise ConfigError(f"{group}._target_={target!r}: must be a class below {allowed[:-1]}")
-    module, _, name = target.rpartition(".")
-    try:
-        cls = getattr(importlib.import_module(module), name)
-    except (ModuleNotFoundError, AttributeError) as error:
-        raise ConfigError(f"{group}._target_={target!r}: no such class ({error})") from error
-    if not (isinstance(cls, type) and is_dataclass(cls)):
-        raise ConfigError(f"{group}._target_={target!r}: not a dataclass")
-    return build_spec(cls, {key: value for key, value in values.items() if key != "_target_"}, group)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import types
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ingestion.config import nearest
@@ -29,6 +30,25 @@ def build_spec(cls: type[T], values: Mapping[str, Any], path: str) -> T:
         return cls(**typed)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{path}: {error}") from error
+
+
+def build_target(values: Mapping[str, Any], allowed: str, path: str) -> Any:
+    """The object of a YAML with `_target_`: a dataclass below the package `allowed`, checked before it is imported.
+
+    Raises:
+        ConfigError: the target is not there or not ours, or a key, type or value is wrong.
+    """
+    target = values.get("_target_")
+    if not isinstance(target, str) or not target.startswith(f"{allowed}."):
+        raise ConfigError(f"{path}._target_={target!r}: must be a class below {allowed}")
+    module, _, name = target.rpartition(".")
+    try:
+        cls = getattr(importlib.import_module(module), name)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise ConfigError(f"{path}._target_={target!r}: no such class ({error})") from error
+    if not (isinstance(cls, type) and is_dataclass(cls)):
+        raise ConfigError(f"{path}._target_={target!r}: not a dataclass")
+    return build_spec(cls, {str(key): value for key, value in values.items() if key != "_target_"}, path)
 
 
 def check_keys(values: Iterable[str], known: set[str], path: str) -> None:

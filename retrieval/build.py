@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
 from typing import Any
 
 from ingestion.config import load, names, nearest, to_plain
 from ingestion.errors import ConfigError
-from ingestion.typed import build_spec
+from ingestion.typed import build_target
 from retrieval.errors import StageConfigError, StrategyNotFoundError
 from retrieval.stage import Fused, Pipeline, Retriever
 
-ALLOWED = {
-    "retriever": "retrieval.retrievers.",
-    "fuser": "retrieval.fusers.",
-    "reranker": "retrieval.rerankers.",
+PACKAGES = {
+    "retriever": "retrieval.retrievers",
+    "fuser": "retrieval.fusers",
+    "reranker": "retrieval.rerankers",
 }
 KEYS = {"first", "branches", "fuser", "then", "use"}
 
@@ -71,20 +69,8 @@ def build_stage(config: Mapping[str, Any], kind: str, path: str) -> Any:
     Raises:
         StageConfigError: the target is not in our packages, or a key or type is wrong.
     """
-    target = config.get("_target_")
-    allowed = ALLOWED[kind]
-    if not isinstance(target, str) or not target.startswith(allowed):
-        raise StageConfigError(f"{path}._target_={target!r}: a {kind} must be a class below {allowed[:-1]}")
-    module, _, name = target.rpartition(".")
     try:
-        stage = getattr(importlib.import_module(module), name)
-    except (ModuleNotFoundError, AttributeError) as error:
-        raise StageConfigError(f"{path}._target_={target!r}: no such class ({error})") from error
-    if not (isinstance(stage, type) and is_dataclass(stage)):
-        raise StageConfigError(f"{path}._target_={target!r} is not a stage (a frozen dataclass)")
-    values = {str(key): value for key, value in config.items() if key != "_target_"}
-    try:
-        return build_spec(stage, values, path)
+        return build_target(config, PACKAGES[kind], path)
     except ConfigError as error:
         raise StageConfigError(str(error)) from error
 
