@@ -173,7 +173,7 @@ class Text:
         found = partial_ratio_alignment(needle, form.text[low:high], score_cutoff=SIMILARITY)
         if found is None:
             return None
-        return int(form.origin[low + found.dest_start]), int(form.origin[low + found.dest_end - 1]) + 1
+        return self._words(int(form.origin[low + found.dest_start]), int(form.origin[low + found.dest_end - 1]) + 1)
 
     def _in_pieces(self, needle: str, area: Area) -> Area | None:
         """The longest run of a quote that something else interrupts: a formula, footnote, figure or column.
@@ -192,7 +192,18 @@ class Text:
         if not pieces or sum(end - start for start, end in pieces) < SHARE * len(needle):
             return None
         start, end = _longest_run(sorted(pieces))
-        return int(form.origin[start]), int(form.origin[end - 1]) + 1
+        return self._words(int(form.origin[start]), int(form.origin[end - 1]) + 1)
+
+    def _words(self, start: int, end: int) -> Area:
+        """The stretch with either end moved to the nearest end of a word, without white space around it."""
+        start, end = self._word_end(start), self._word_end(end)
+        inside = self.text[start:end]
+        return start + len(inside) - len(inside.lstrip()), end - len(inside) + len(inside.rstrip())
+
+    def _word_end(self, at: int) -> int:
+        before = next(step for step in range(at + 1) if not self._cuts_word(at - step))
+        after = next(step for step in range(len(self.text) - at + 1) if not self._cuts_word(at + step))
+        return at - before if before <= after else at + after
 
 
 def _longest_start(needle: str, text: str, low: int, high: int) -> Area | None:
