@@ -44,7 +44,9 @@ def load_corpus(path: Path) -> Corpus:
 
 
 def load_beir(path: Path, split: str, exclude_field: str = "") -> Benchmark:
-    """The queries that `qrels/<split>.tsv` judges, with their judgments by document id; every query its own cluster.
+    """The queries that `qrels/<split>.tsv` judges, with their judgments by document id.
+
+    A query's cluster is the document that it asks about (`paper_id` or `doc_id` of its metadata), else itself.
 
     Args:
         path: the folder.
@@ -63,7 +65,8 @@ def load_beir(path: Path, split: str, exclude_field: str = "") -> Benchmark:
     for row in (row for rows in judged.values() for row in rows):
         best[row.qid, row.doc_id] = max(row.grade, best.get((row.qid, row.doc_id), 0))
     qids = sorted(records)
-    queries = Queries.of(qids, [records[q].required("text") for q in qids], split=[split_of[q] for q in qids])
+    texts, clusters = [records[qid].required("text") for qid in qids], [source(records[qid]) for qid in qids]
+    queries = Queries.of(qids, texts, split=[split_of[qid] for qid in qids], cluster=clusters)
     documents = tuple(DocumentJudgment(qid, doc, grade) for (qid, doc), grade in sorted(best.items()))
     return Benchmark(
         path.resolve().name, queries, documents=documents, exclude=_excluded(path, records, exclude_field)
@@ -88,6 +91,17 @@ def by_id(path: Path) -> dict[str, Record]:
             raise record.error(f"_id {name!r} stands already in line {records[name].line}; ids must be unique")
         records[name] = record
     return records
+
+
+def source(record: Record) -> str:
+    """The document that a query asks about, or that a sentence is from; empty where its metadata names none."""
+    return field(record, "paper_id") or field(record, "doc_id")
+
+
+def field(record: Record, name: str) -> str:
+    """A string of the record's metadata, empty where it has none."""
+    value = record.metadata().get(name)
+    return value if isinstance(value, str) else ""
 
 
 def read_tsv(path: Path) -> tuple[DocumentJudgment, ...]:
@@ -139,11 +153,9 @@ def _splits(path: Path, split: str) -> list[str]:
 
 
 def _excluded(path: Path, records: Mapping[str, Record], name: str) -> dict[str, frozenset[str]]:
-    wanted = {qid: record.metadata().get(name) for qid, record in records.items()} if name else {}
-    if not any(isinstance(doc, str) for doc in wanted.values()):
-        return {}
-    known = by_id(corpus_file(path)).keys()
-    return {qid: frozenset({doc}) for qid, doc in wanted.items() if isinstance(doc, str) and doc in known}
+    wanted = {qid: doc for qid, record in records.items() if name and (doc := field(record, name))}
+    known = by_id(corpus_file(path)).keys() if wanted else set()
+    return {qid: frozenset({doc}) for qid, doc in wanted.items() if doc in known}
 
 
 def _metadata(record: Record) -> str:

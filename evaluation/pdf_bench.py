@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.beir import by_id, read_tsv, refuse_unknown
+from evaluation.beir import by_id, field, read_tsv, refuse_unknown, source
 from evaluation.errors import BenchmarkError
 from evaluation.records import Record, either
 from evaluation.schema import Benchmark, DocumentJudgment, Evidence
@@ -65,7 +65,7 @@ def load_pdf_bench(path: Path, split: str, unit: str = "auto") -> Benchmark:
         path.resolve().name,
         _queries(records, split_of),
         evidence=tuple(_evidence(path, [rows[key] for key in sorted(rows)])),
-        answers={qid: answer for qid, record in records.items() if (answer := _field(record, "answer"))},
+        answers={qid: answer for qid, record in records.items() if (answer := field(record, "answer"))},
     )
 
 
@@ -98,9 +98,9 @@ def _queries(records: Mapping[str, Record], split_of: Mapping[str, str]) -> Quer
     return Queries.of(
         list(records),
         [record.required("text") for record in records.values()],
-        ["unanswerable" if _field(record, "answer") == UNANSWERABLE else "" for record in records.values()],
+        ["unanswerable" if field(record, "answer") == UNANSWERABLE else "" for record in records.values()],
         [split_of[qid] for qid in records],
-        [_field(record, "paper_id") or _field(record, "doc_id") for record in records.values()],
+        [source(record) for record in records.values()],
     )
 
 
@@ -108,7 +108,7 @@ def _evidence(path: Path, rows: list[DocumentJudgment]) -> list[Evidence]:
     """Judgments as spans: a sentence is a quote, a page an empty quote, a document an empty quote on page 0."""
     file = either(path, "corpus.jsonl")
     sentences = by_id(file) if file.is_file() else {}
-    source = f"imported:{path.resolve().name}"
+    origin = f"imported:{path.resolve().name}"
     evidence = []
     for row in rows:
         page = PAGE.fullmatch(row.doc_id)
@@ -120,7 +120,7 @@ def _evidence(path: Path, rows: list[DocumentJudgment]) -> list[Evidence]:
             raise BenchmarkError(f"{path / 'qrels'}: {row.doc_id!r} is judged for {row.qid!r} but not in {file}")
         else:
             doc, number, quote = row.doc_id, 0, ""
-        evidence.append(Evidence(row.qid, doc, number, -1, -1, quote, row.grade, source))
+        evidence.append(Evidence(row.qid, doc, number, -1, -1, quote, row.grade, origin))
     return evidence
 
 
@@ -131,12 +131,6 @@ def _sentence(record: Record) -> tuple[str, int, str]:
         page = -1
     if isinstance(page, bool) or not isinstance(page, int) or page < -1:
         raise record.error("metadata.page must be the sentence's page, a whole number from 0, or null")
-    return _field(record, "paper_id") or _field(record, "doc_id"), page + 1, record.required("text")
-
-
-def _field(record: Record, name: str) -> str:
-    """A string of the record's metadata, empty where it is absent."""
-    value = record.metadata().get(name) or ""
-    if not isinstance(value, str):
-        raise record.error(f"metadata.{name} must be a string; quote it")
-    return value
+    if not source(record):
+        raise record.error("metadata.paper_id must be the sentence's document, a string")
+    return source(record), page + 1, record.required("text")

@@ -19,7 +19,7 @@ DOCUMENTS = [
 ]
 QUERIES = [
     {"_id": "q1", "text": "angle", "metadata": {"paper_id": "d2"}},
-    {"_id": "q2", "text": "title", "metadata": {"paper_id": "elsewhere"}},
+    {"_id": "q2", "text": "title", "metadata": {"doc_id": "elsewhere"}},
     {"_id": "q3", "text": "never judged"},
 ]
 TEST = "query-id\tcorpus-id\tscore\nq1\td2\t3\nq1\t007\t1\nq2\ta b\t-1\n"
@@ -58,7 +58,7 @@ def test_packed_files_read_the_same(folder):
 def test_a_split_has_the_queries_that_its_file_judges(folder):
     benchmark = load_beir(folder, "test")
     assert benchmark.queries.qid == ("q1", "q2")
-    assert benchmark.queries.cluster == ("q1", "q2")
+    assert benchmark.queries.cluster == ("d2", "elsewhere")  # what they ask about
     assert benchmark.documents == (
         DocumentJudgment("q1", "007", 1),
         DocumentJudgment("q1", "d2", 3),
@@ -71,7 +71,8 @@ def test_a_split_has_the_queries_that_its_file_judges(folder):
 
 def test_the_document_that_a_query_is_made_from_is_not_ranked(folder):
     benchmark = load_beir(folder, "test", "paper_id")
-    assert benchmark.exclude == {"q1": frozenset({"d2"})}  # q2 names a document that is not there
+    assert benchmark.exclude == {"q1": frozenset({"d2"})}
+    assert load_beir(folder, "test", "doc_id").exclude == {}  # q2 names a document that is not there
     assert DocumentJudgment("q1", "d2", 3) in benchmark.documents  # as trec_eval over these files has it
 
 
@@ -149,3 +150,4 @@ def test_csfcube_leaves_out_the_paper_that_a_query_is(data):
     assert len(benchmark.exclude) == len(benchmark.queries) == 50
     assert all(qid.startswith(next(iter(docs))) for qid, docs in benchmark.exclude.items())
     assert len(benchmark.documents) == 6244
+    assert len(set(benchmark.queries.cluster)) == 34  # several facets of one paper are no independent questions
