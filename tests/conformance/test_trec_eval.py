@@ -84,7 +84,7 @@ def test_every_metric_equals_trec_eval(tied):
             ranked |= more_ranked
             judged |= more_judged
         compared += compare(ours, outside_values(ranked, judged), judged)
-    assert compared > 0.8 * RUNS // 2 * QUERIES * len(NAMES)
+    assert compared == RUNS // 2 * QUERIES * len(NAMES)
 
 
 def compare(ours, theirs, judged):
@@ -100,7 +100,7 @@ def compare(ours, theirs, judged):
             else:
                 assert np.isnan(value), (qid, name)
                 assert theirs.get((qid, name), 0.0) == 0.0
-            count += answered
+            count += 1
     return count
 
 
