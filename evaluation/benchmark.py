@@ -115,7 +115,8 @@ def load_bundled(folder: Path, split: str) -> Benchmark:
         if qid not in questions:
             raise record.error(f"qid {qid!r} is not in queries.jsonl; add the question or remove the line")
         evidence.append(read_evidence(record, qid))
-    return _assemble(folder.resolve().name, questions, evidence, split)
+    path = folder.resolve()
+    return _assemble(f"{path.parent.name}/{path.name}", questions, evidence, split)
 
 
 def load_questions(path: Path, split: str) -> Benchmark:

@@ -11,7 +11,7 @@ import numpy as np
 from evaluation.beir import load_corpus
 from evaluation.benchmark import load_benchmark
 from evaluation.locate import check_orphans, locate
-from evaluation.qrels import Names, document_qrels, id_qrels, span_qrels
+from evaluation.qrels import Names, document_qrels, id_qrels, span_qrels, uncovered
 from evaluation.request import Request
 from evaluation.schema import Benchmark, Qrels, Spans
 from evaluation.trec import OutsideRun, read_run
@@ -88,6 +88,13 @@ def load_chunks(request: Request, store: ArtifactStore) -> Corpus:
     if request.benchmark.kind == "beir":
         return load_corpus(Path(request.benchmark.path or ""))
     return ingest(request.corpus, request.ingest, request.chunker, store)
+
+
+def count_uncovered(judged: Judged) -> int:
+    """Relevant spans that were found in the text but that no chunk of the index touches."""
+    if judged.corpus is None or judged.spans is None:
+        return 0
+    return len(uncovered(judged.spans, judged.corpus))
 
 
 def oracle_run(qrels: Qrels, n_chunks: int, depth: int) -> Run:

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from evaluation import table
 from evaluation.arms import ABSENT, FAILED, RAN, Arm, outside_arm, run_arm
 from evaluation.errors import EvaluationError, TrackingError
-from evaluation.judging import Inputs, Judged, oracle_run, prepare, read_inputs
+from evaluation.judging import Inputs, Judged, count_uncovered, oracle_run, prepare, read_inputs
 from evaluation.measure import measure, summarise
 from evaluation.plan import plan
 from evaluation.report import write_reports
@@ -108,6 +108,7 @@ def describe(request: Request, judged: Judged, arms: Sequence[Arm], seconds: flo
             "unjudged": len(benchmark.queries) - relevant,
             "clusters": len(set(benchmark.queries.cluster)),
             "orphans": 0 if judged.spans is None else len(judged.spans.orphans),
+            "uncovered": count_uncovered(judged),
         },
         "corpus": {
             "fingerprint": None if judged.corpus is None else judged.corpus.fingerprint,

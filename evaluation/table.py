@@ -83,6 +83,8 @@ def caveats(manifest: Mapping[str, Any], summary: pd.DataFrame, primary: str) ->
         lines.append(f"{benchmark['unjudged']} questions without a relevant judgment are left out of relevance means")
     if benchmark["orphans"]:
         lines.append(f"{benchmark['orphans']} judged spans were not found in the corpus")
+    if benchmark["uncovered"]:
+        lines.append(f"{benchmark['uncovered']} judged spans are in no indexed chunk (a reference list, say)")
     ordering = summary[summary["metric"] == primary]
     if (ordering["note"] == TOO_FEW).any():
         few = int(ordering["clusters"].min())

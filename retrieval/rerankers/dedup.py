@@ -15,6 +15,8 @@ from retrieval.analysis import analysed, digest
 from retrieval.schema import Queries, Run, make_run
 from retrieval.stage import Context
 
+ROUNDING = 1e-9  # threshold * union may exceed the whole number that it stands for
+
 
 @dataclass(frozen=True)
 class Dedup:
@@ -24,7 +26,7 @@ class Dedup:
     `window` chunks apart in the same document, or if their texts are equal, wherever they stand.
     """
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
     threshold: float = 0.6
     window: int = 2
 
@@ -37,16 +39,45 @@ class Dedup:
         if not len(run):
             return run
         spec = {"analyser": digest(), "threshold": self.threshold, "window": self.window, "version": self.VERSION}
-        alike = ctx.artifact("near_duplicates", spec, lambda out: self._build(ctx, out), _load)
+        repeats = ctx.artifact("repeats", spec, lambda out: self._build(ctx, out), Repeats.load)
         bounds = run.bounds(len(queries))
         keep = np.zeros(len(run), dtype=bool)
         for low, high in zip(bounds.tolist(), bounds[1:].tolist(), strict=False):
-            keep[low:high] = _walk(run.chunk[low:high].tolist(), alike)
+            keep[low:high] = repeats.walk(run.chunk[low:high].tolist())
         return make_run(run.query[keep], run.chunk[keep], run.score[keep], ctx.depth)
 
     def _build(self, ctx: Context, folder: Path) -> None:
-        matrix = near_pairs(ctx, self.threshold, self.window) + equal_texts(ctx.corpus.texts)
-        save_npz(folder / "alike.npz", csr_array(matrix))
+        save_npz(folder / "alike.npz", csr_array(near_pairs(ctx, self.threshold, self.window)))
+        np.save(folder / "same.npy", equal_texts(ctx.corpus.texts))
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Which chunks repeat which: neighbours that are alike (sparse rows), and the first chunk of each text."""
+
+    indptr: list[int]
+    indices: list[int]
+    same: list[int]
+
+    @staticmethod
+    def load(folder: Path) -> Repeats:
+        """Read what `Dedup` built."""
+        matrix = load_npz(folder / "alike.npz")
+        return Repeats(matrix.indptr.tolist(), matrix.indices.tolist(), np.load(folder / "same.npy").tolist())
+
+    def walk(self, chunks: list[int]) -> list[bool]:
+        """Which chunks of a ranking stay: those whose text is new and whose likes were not kept."""
+        kept: set[int] = set()
+        texts: set[int] = set()
+        stays = []
+        for chunk in chunks:
+            likes = self.indices[self.indptr[chunk] : self.indptr[chunk + 1]]
+            new = self.same[chunk] not in texts and kept.isdisjoint(likes)
+            stays.append(new)
+            if new:
+                kept.add(chunk)
+                texts.add(self.same[chunk])
+        return stays
 
 
 def near_pairs(ctx: Context, threshold: float, window: int) -> Any:
@@ -60,38 +91,18 @@ def near_pairs(ctx: Context, threshold: float, window: int) -> Any:
     for step in range(1, min(window, n_chunks - 1) + 1):
         common = np.asarray(terms[:-step].multiply(terms[step:]).sum(axis=1)).reshape(-1)
         union = size[:-step] + size[step:] - common
-        alike = (document[:-step] == document[step:]) & (union > 0) & (common >= threshold * union)
+        alike = (document[:-step] == document[step:]) & (union > 0) & (common >= threshold * union - ROUNDING)
         first = np.flatnonzero(alike)
         found.append(np.stack([order[first], order[first + step]]))
     return _symmetric(np.concatenate(found, axis=1), n_chunks)
 
 
-def equal_texts(texts: Iterable[str]) -> Any:
-    """Symmetric 0/1 matrix [n_chunks, n_chunks]: every text and the first one equal to it."""
+def equal_texts(texts: Iterable[str]) -> npt.NDArray[np.int64]:
+    """For every text the row of the first one equal to it, int64 [n_chunks]."""
     first: dict[str, int] = {}
-    pairs = [(row, first.setdefault(text, row)) for row, text in enumerate(texts)]
-    twice = np.asarray([pair for pair in pairs if pair[0] != pair[1]], dtype=np.int64).reshape(-1, 2).T
-    return _symmetric(twice, len(pairs))
+    return np.asarray([first.setdefault(text, row) for row, text in enumerate(texts)], dtype=np.int64)
 
 
 def _symmetric(pairs: npt.NDArray[np.int64], n_chunks: int) -> Any:
     both = np.concatenate([pairs, pairs[::-1]], axis=1)
     return coo_array((np.ones(both.shape[1], dtype=np.int8), (both[0], both[1])), shape=(n_chunks, n_chunks)).tocsr()
-
-
-def _load(folder: Path) -> tuple[list[int], list[int]]:
-    matrix = load_npz(folder / "alike.npz")
-    return matrix.indptr.tolist(), matrix.indices.tolist()
-
-
-def _walk(chunks: list[int], alike: tuple[list[int], list[int]]) -> list[bool]:
-    """Which chunks of a ranking stay: those without a kept chunk among their likes."""
-    indptr, indices = alike
-    kept: set[int] = set()
-    stays = []
-    for chunk in chunks:
-        new = kept.isdisjoint(indices[indptr[chunk] : indptr[chunk + 1]])
-        stays.append(new)
-        if new:
-            kept.add(chunk)
-    return stays

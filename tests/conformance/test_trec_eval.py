@@ -1,8 +1,8 @@
 """Every rank metric equals trec_eval (through ir-measures) per query, on 10,000 random runs.
 
 A run here is one `Run` over six queries with judgments of its own: graded, with zeros, with relevant chunks that were
-not retrieved, with unjudged chunks retrieved, short rankings, empty rankings, queries without any judgment and queries
-judged irrelevant throughout. Half of the runs are full of ties; their frozen order is handed over as strictly
+not retrieved, with unjudged chunks retrieved, short rankings, empty rankings, queries without any judgment, and
+queries judged irrelevant throughout. Half of the runs are full of ties; their frozen order is handed over as strictly
 decreasing scores. Our side evaluates each run by itself; a hundred runs share one ir-measures call.
 """
 
@@ -41,7 +41,7 @@ def random_qrels(rng, shared_classes):
 
 
 def random_run(rng, tied):
-    """A ranking of up to sixteen chunks for each query; about one in ten is empty. Returns also whether it has ties."""
+    """A ranking of up to sixteen chunks for each query; about one in ten is empty."""
     listed = (
         rng.random((QUERIES, CHUNKS)) < rng.choice([0.0, 0.2, 0.6, 1.0], QUERIES, p=[0.1, 0.2, 0.4, 0.3])[:, None]
     )

@@ -21,7 +21,15 @@ MANIFEST = {
     "depth": 100,
     "credit": "once",
     "primary": "nDCG@5",
-    "benchmark": {"name": "tiny", "queries": 5, "judged": 4, "unjudged": 1, "clusters": 3, "orphans": 0},
+    "benchmark": {
+        "name": "tiny",
+        "queries": 5,
+        "judged": 4,
+        "unjudged": 1,
+        "clusters": 3,
+        "orphans": 0,
+        "uncovered": 2,
+    },
 }
 
 
@@ -53,6 +61,7 @@ def test_what_limits_the_figures_is_said():
     assert "5 questions, 4 of them with a relevant judgment" in said
     assert "1 questions without a relevant judgment" in said
     assert "too few documents (3 < 10)" in said
+    assert "2 judged spans are in no indexed chunk" in said
     assert "(below .8) for a|b:" in said
     assert "contaminated" in "\n".join(table.caveats({**MANIFEST, "split": "all"}, summary(), "nDCG@5"))
 
