@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,11 @@ class Postings:
     rows: Ints
     weights: Floats
     n_chunks: int
+
+    @cached_property
+    def positive(self) -> bool:
+        """Whether every weight is above 0, so that a score above 0 means a shared term and nothing else does."""
+        return bool((self.weights > 0).all())
 
     @staticmethod
     def of(matrix: Any) -> Postings:
@@ -69,7 +75,8 @@ class Postings:
         score = np.empty((n_queries, depth), dtype=np.float64)
         found = np.zeros(n_queries, dtype=np.int64)
         starts, terms, factors = (queries.indptr.astype(np.int64), queries.indices.astype(np.int64), queries.data)
-        postings = (self.indptr, self.rows, self.weights, self.n_chunks)
+        positive = self.positive and bool((factors > 0).all())
+        postings = (self.indptr, self.rows, self.weights, self.n_chunks, positive)
         if n_queries == 1:  # waking threads takes longer than the search
             found[0] = _one(*postings, terms, factors, chunk[0], score[0])
         else:
@@ -79,41 +86,59 @@ class Postings:
 
 
 @nb.njit(cache=True, parallel=True)
-def _search(indptr, rows, weights, n_chunks, starts, terms, factors, chunk, score, found):  # type: ignore[no-untyped-def]  # pragma: no cover
-    """Fill chunk and score [n_queries, depth] with each query's best chunks, in heap order, and count them."""
+def _search(indptr, rows, weights, n_chunks, positive, starts, terms, factors, chunk, score, found):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """Fill chunk and score [n_queries, depth] with each query's best chunks, best first, and count them."""
     for query in nb.prange(len(starts) - 1):
         part = slice(starts[query], starts[query + 1])
-        found[query] = _one(indptr, rows, weights, n_chunks, terms[part], factors[part], chunk[query], score[query])
+        found[query] = _one(
+            indptr, rows, weights, n_chunks, positive, terms[part], factors[part], chunk[query], score[query]
+        )
 
 
 @nb.njit(cache=True)
-def _one(indptr, rows, weights, n_chunks, terms, factors, chunk, score):  # type: ignore[no-untyped-def]  # pragma: no cover
-    """The same for one query; returns the count."""
+def _one(indptr, rows, weights, n_chunks, positive, terms, factors, chunk, score):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """The same for one query: its best chunks in order; returns the count."""
     total = np.zeros(n_chunks)
-    seen = np.zeros(n_chunks, dtype=np.bool_)
     for at in range(len(terms)):
+        factor = factors[at]
         for posting in range(indptr[terms[at]], indptr[terms[at] + 1]):
-            total[rows[posting]] += factors[at] * weights[posting]
-            seen[rows[posting]] = True
-    size = 0
+            total[rows[posting]] += factor * weights[posting]
+    if not positive:  # a sum of 0 or less may belong to a chunk that shares a term
+        seen = np.zeros(n_chunks, dtype=np.bool_)
+        for at in range(len(terms)):
+            seen[rows[indptr[terms[at]] : indptr[terms[at] + 1]]] = True
+        total[~seen] = -np.inf
+    size, floor = 0, 0.0 if positive else -np.inf
     for row in range(n_chunks):
-        if seen[row]:
+        if total[row] > floor:
             size = _push(chunk, score, size, row, np.rint(total[row] * SCALE) / SCALE)
+            if size == len(chunk):
+                floor = score[0] - 1 / SCALE
+    for last in range(size - 1, 0, -1):  # the worst one goes to the end, and so on
+        value, row = score[last], chunk[last]
+        score[last], chunk[last] = score[0], chunk[0]
+        _sink(chunk, score, last, row, value)
     return size
 
 
 @nb.njit(cache=True)
 def _push(chunk, score, size, row, value):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Offer a chunk to a heap whose root is the worst one kept; rows come ascending, so a tie never enters."""
-    if size < len(chunk):
-        at = size
-        while at > 0 and score[(at - 1) // 2] >= value:
-            score[at], chunk[at] = score[(at - 1) // 2], chunk[(at - 1) // 2]
-            at = (at - 1) // 2
-        score[at], chunk[at] = value, row
-        return size + 1
-    if value <= score[0]:
+    if size == len(chunk):
+        if value > score[0]:
+            _sink(chunk, score, size, row, value)
         return size
+    at = size
+    while at > 0 and score[(at - 1) // 2] >= value:
+        score[at], chunk[at] = score[(at - 1) // 2], chunk[(at - 1) // 2]
+        at = (at - 1) // 2
+    score[at], chunk[at] = value, row
+    return size + 1
+
+
+@nb.njit(cache=True)
+def _sink(chunk, score, size, row, value):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """Put a chunk in the place of the root and restore the heap: lower score first, then the larger row."""
     at = 0
     while True:
         child = 2 * at + 1
@@ -124,9 +149,8 @@ def _push(chunk, score, size, row, value):  # type: ignore[no-untyped-def]  # pr
             score[right] < score[child] or (score[right] == score[child] and chunk[right] > chunk[child])
         ):
             child = right
-        if score[child] >= value:
+        if score[child] > value or (score[child] == value and chunk[child] < row):
             break
         score[at], chunk[at] = score[child], chunk[child]
         at = child
     score[at], chunk[at] = value, row
-    return size
