@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,10 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ingestion.errors import ConfigError
+
+# Arrow's own allocator keeps what it was given back: 67 MB more for a crawl of 129 files, and no faster. Arrow reads
+# this when it is imported, which is after this file in every command.
+os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 ROOT = Path(__file__).resolve().parent.parent
 CONF = ROOT / "conf"
