@@ -42,10 +42,8 @@ def random_qrels(rng, shared_classes):
 
 def random_run(rng, tied):
     """A ranking of up to sixteen chunks for each query; about one in ten is empty."""
-    listed = (
-        rng.random((QUERIES, CHUNKS)) < rng.choice([0.0, 0.2, 0.6, 1.0], QUERIES, p=[0.1, 0.2, 0.4, 0.3])[:, None]
-    )
-    query, chunk = np.nonzero(listed)
+    share = rng.choice([0.0, 0.2, 0.6, 1.0], QUERIES, p=[0.1, 0.2, 0.4, 0.3])
+    query, chunk = np.nonzero(rng.random((QUERIES, CHUNKS)) < share[:, None])
     score = rng.integers(0, 3, len(query)) if tied else rng.permutation(len(query))
     return make_run(query, chunk, score, depth=int(rng.integers(1, CHUNKS + 1)))
 
