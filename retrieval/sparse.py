@@ -15,6 +15,8 @@ from scipy.sparse import csc_array, csr_array
 from retrieval.schema import Floats, Ints, Run, make_run
 
 Longs = npt.NDArray[np.int64]
+# numba's OpenMP threads and torch's fight over the cores: a query took 850 ms to encode instead of 30.
+nb.config.THREADING_LAYER = "workqueue"  # type: ignore[attr-defined]
 SCALE = 1e12  # make_run counts 12 decimal places, so the cut at depth does too
 
 
