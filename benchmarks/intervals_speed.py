@@ -48,9 +48,7 @@ def main() -> None:
     print(f"{SERIES} series x {QUERIES} queries, {RESAMPLES} resamples")
     print(f"ours {ours:.2f} s, scipy {scipy_seconds:.1f} s (scaled from {len(theirs)} series)")
     print(f"times faster: {scipy_seconds / ours:.1f} (asked: 10)")
-    print(
-        f"largest difference of an end: {np.abs(ends).max() / spread:.3f} standard errors (Monte-Carlo: about .03)"
-    )
+    print(f"largest difference of an end: {np.abs(ends).max() / spread:.3f} standard errors (Monte-Carlo: about .03)")
 
 
 if __name__ == "__main__":
