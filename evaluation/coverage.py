@@ -15,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from evaluation.mentions import mentions, normal_text
+from evaluation.qrels import chunk_documents
 from evaluation.schema import Benchmark, Longs, Spans
 from ingestion.schema import PAGE_BREAK, Corpus
 from retrieval.schema import Floats, Ints, Run
@@ -49,7 +50,7 @@ class Axis:
         spaces = np.fromiter((match.start() for match in re.finditer(r"\s", joined)), np.int64)
         return Axis(base, spaces, len(joined) + 1)
 
-    def place(self, query: Ints, doc: Ints, offset: Longs) -> Longs:
+    def place(self, query: Ints, doc: Ints | Longs, offset: Longs) -> Longs:
         """Positions of document offsets on the queries' copies of the axis, int64 [n]."""
         at = self.base[doc] + offset
         return query.astype(np.int64) * self.stride + at - np.searchsorted(self.spaces, at)
@@ -132,10 +133,9 @@ class Gold:
         return self.evidence.totals(self.axis.stride, len(self))
 
     @cached_property
-    def chunk_doc(self) -> Ints:
-        """Document row of every chunk, int32 [n_chunks]."""
-        row_of = {name: row for row, name in enumerate(self.corpus.documents["doc_id"].to_pylist())}
-        return np.asarray([row_of[name] for name in self.corpus.chunks["doc_id"].to_pylist()], dtype=np.int32)
+    def chunk_doc(self) -> Longs:
+        """Document row of every chunk, int64 [n_chunks], -1 where it has none."""
+        return chunk_documents(self.corpus)
 
     @cached_property
     def chunk_start(self) -> Longs:
@@ -145,25 +145,26 @@ class Gold:
 
 @dataclass(frozen=True)
 class Ranked:
-    """One arm's rankings beside the gold."""
+    """One arm's rankings beside the gold. A chunk that only an outside run knows holds its rank and shows nothing."""
 
     run: Run
     gold: Gold
 
     def top(self, k: int) -> list[list[str]]:
         """Normal texts of the first k chunks of every query."""
-        bounds = self.run.bounds(len(self.gold)).tolist()
+        bounds, known = self.run.bounds(len(self.gold)).tolist(), len(self.gold.corpus)
         tops = (self.run.chunk[low : min(low + k, high)].tolist() for low, high in pairwise(bounds))
-        return [[self.gold.normal(chunk) for chunk in top] for top in tops]
+        return [[self.gold.normal(chunk) for chunk in top if chunk < known] for top in tops]
 
     def shown(self, words: int) -> tuple[Ints, Ints, Longs]:
         """Query, chunk and characters of what the first words show; the last chunk is cut at its last word."""
-        run, (sizes, characters) = self.run, self.gold.sizes
-        count = sizes[run.chunk]
+        known = np.flatnonzero(self.run.chunk < len(self.gold.corpus))
+        query, chunk, (words_of, characters) = self.run.query[known], self.run.chunk[known], self.gold.sizes
+        count = words_of[chunk]
         before = np.cumsum(count) - count
-        before -= before[np.searchsorted(run.query, run.query)]
+        before -= before[np.searchsorted(query, query)]
         keep = np.flatnonzero(before < words)
-        query, chunk, left = run.query[keep], run.chunk[keep], words - before[keep]
+        query, chunk, left = query[keep], chunk[keep], words - before[keep]
         shown = characters[chunk]
         for row in np.flatnonzero(count[keep] > left):
             shown[row] = sum(map(len, self.gold.corpus.texts[chunk[row]].split()[: left[row]]))
@@ -174,7 +175,7 @@ class Ranked:
         gold = self.gold
         query, chunk, shown = self.shown(words)
         doc = gold.chunk_doc[chunk]
-        known = gold.axis.base[doc] >= 0
+        known = np.flatnonzero((doc >= 0) & (np.append(gold.axis.base, -1)[doc] >= 0))
         start = gold.axis.place(query[known], doc[known], gold.chunk_start[chunk[known]])
         return Stretches(start, start + shown[known])
 
