@@ -170,6 +170,7 @@ def test_a_wrong_request_exits_2_with_the_remedy_in_three_lines(arguments, hint,
     assert not out.exists()
 
 
+@pytest.mark.neural
 def test_an_absent_arm_is_listed_and_forgiven_only_when_told(base, tmp_path):
     arguments = [*base, "strategy=sentence_transformer", "strategy.first.model=no-such-model"]
     process = run_eval(*arguments, f"out={tmp_path / 'a'}")
