@@ -111,7 +111,7 @@ def load_encoder(model: str, max_length: int | None) -> Any:
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging as transformers_logging
 
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers_logging.disable_progress_bar()
     try:
         encoder = SentenceTransformer(str(find(model, download=True)), device="cpu")
     except (OSError, ValueError, RuntimeError) as error:
