@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -95,3 +97,15 @@ def test_what_is_saved_is_what_is_loaded(tmp_path):
         assert getattr(after, name).tolist() == getattr(before, name).tolist()
     queries = sparse(np.ones((2, 8)))
     assert after.search(queries, 5).score.tolist() == before.search(queries, 5).score.tolist()
+
+
+def test_two_threads_may_search_at_once_and_find_what_one_finds_alone():
+    rng = np.random.default_rng(0)
+    chunks, queries = (rng.random((n, 60)) * (rng.random((n, 60)) < 0.2) for n in (400, 50))
+    postings = Postings.of(sparse(chunks))
+    alone = [
+        found for row in range(50) for found in postings.search(sparse(queries[row : row + 1]), 10).chunk.tolist()
+    ]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda _: postings.search(sparse(queries), 10).chunk.tolist(), range(20)))
+    assert together == [alone] * 20
