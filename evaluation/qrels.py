@@ -97,7 +97,8 @@ def span_qrels(spans: Spans, corpus: Corpus, n_queries: int, min_coverage: float
 def uncovered(spans: Spans, corpus: Corpus) -> Longs:
     """Rows of relevant spans that no chunk touches: text that was extracted, but is not in the index.
 
-    Nothing can retrieve them and no measure counts them, so they should be reported (a reference list, a table).
+    Nothing can retrieve them, and of the measures only EvRecall counts them, so they are reported (a reference list,
+    a table).
     """
     chunks, base = Chunks.of(corpus, spans)
     held = chunks.overlaps(base[spans.doc] + spans.start, base[spans.doc] + spans.end)[0]

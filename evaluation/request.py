@@ -20,7 +20,6 @@ from retrieval.build import build_strategy, strategy_config
 from retrieval.stage import Retriever
 
 BRINGS_CORPUS = {"beir": "", "pdf_bench": "pdfs"}
-NO_SUITE = "none"
 
 
 @dataclass(frozen=True)

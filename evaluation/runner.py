@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from tqdm import tqdm
 
 from evaluation import table
-from evaluation.arms import ABSENT, FAILED, RAN, Arm, outside_arm, run_arm
+from evaluation.arms import ABSENT, RAN, Arm, outside_arm, run_arm
 from evaluation.errors import EvaluationError, TrackingError
 from evaluation.judging import Inputs, Judged, count_uncovered, oracle_run, prepare, read_inputs
 from evaluation.measure import measure, summarise
@@ -57,7 +57,7 @@ def evaluate(request: Request, inputs: Inputs, store: ArtifactStore) -> int:
     arms = run_arms(request, judged, store)
     per_query = measure(arms, judged, request)
     summary = summarise(per_query, judged, request)
-    manifest = describe(request, judged, arms, time.perf_counter() - started)
+    manifest = describe(request, judged, time.perf_counter() - started)
     write_all(request, judged, arms, per_query, summary, manifest)
     show(request, arms, summary, manifest)
     track(request)
@@ -89,7 +89,7 @@ def group_identical(arms: Sequence[Arm]) -> list[Arm]:
     return noted
 
 
-def describe(request: Request, judged: Judged, arms: Sequence[Arm], seconds: float) -> dict[str, Any]:
+def describe(request: Request, judged: Judged, seconds: float) -> dict[str, Any]:
     """The manifest: everything a result depends on, with digests."""
     benchmark = judged.benchmark
     relevant = len(np.unique(judged.qrels.query[judged.qrels.grade > 0]))
@@ -139,8 +139,9 @@ def write_all(
     write_rankings(out, arms, judged)
     write_table(out, "per_query", per_query)
     write_table(out, "summary", summary)
-    write_json(out / "arms.json", arms_json(arms))
-    write_reports(out, summary, arms_json(arms), manifest)
+    facts = arms_json(arms)
+    write_json(out / "arms.json", facts)
+    write_reports(out, summary, facts, manifest)
     write_json(out / "manifest.json", manifest)
 
 
@@ -174,4 +175,4 @@ def track(request: Request) -> None:
 def exit_code(arms: Sequence[Arm], allow_missing: bool) -> int:
     """0 if every requested arm ran; an absent one is forgiven by `allow_missing`, a failed one never."""
     forgiven = {RAN, ABSENT} if allow_missing else {RAN}
-    return 0 if all(arm.state in forgiven for arm in arms) and FAILED not in {arm.state for arm in arms} else FAILURE
+    return 0 if all(arm.state in forgiven for arm in arms) else FAILURE

@@ -7,7 +7,7 @@ documents come and first when they go, so a crash in between leaves rows that no
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 import pyarrow as pa
@@ -85,19 +85,29 @@ def writing(backend: Backend, regime: Mapping[str, str]) -> Iterator[BackendWrit
     yield BackendWriter(backend)
 
 
-def documents(backend: Backend) -> pa.Table:
-    """All documents by doc_id."""
-    return backend.read("documents", DOCUMENTS.names, None).sort_by("doc_id").combine_chunks()
+class TableStore:
+    """A `Store` over a backend, which a subclass opens."""
 
+    def open(self) -> Backend:
+        """The backend, opened when it is first needed."""
+        raise NotImplementedError
 
-def scan(
-    backend: Backend, name: str, columns: Sequence[str] | None, doc_ids: Collection[str] | None
-) -> Iterator[pa.Table]:
-    """Rows of live documents, in pieces of some documents."""
-    schema = SCHEMAS[name]
-    wanted = [column for column in schema.names if columns is None or column in columns]
-    known = backend.read("documents", ["doc_id", "status"], None)
-    live = known.filter(pc.not_equal(known["status"], REMOVED))["doc_id"].to_pylist()
-    ids = sorted(doc for doc in live if doc_ids is None or doc in doc_ids)
-    for row in range(0, len(ids), DOCUMENTS_AT_ONCE):
-        yield backend.read(name, wanted, ids[row : row + DOCUMENTS_AT_ONCE])
+    def writing(self, regime: Mapping[str, str]) -> AbstractContextManager[BackendWriter]:
+        """A writer; see `Store`."""
+        return writing(self.open(), regime)
+
+    def documents(self) -> pa.Table:
+        """All documents by doc_id, tombstones included."""
+        return self.open().read("documents", DOCUMENTS.names, None).sort_by("doc_id").combine_chunks()
+
+    def scan(
+        self, name: str, columns: Sequence[str] | None = None, doc_ids: Collection[str] | None = None
+    ) -> Iterator[pa.Table]:
+        """Rows of live documents, in pieces of some documents; see `Store`."""
+        backend, schema = self.open(), SCHEMAS[name]
+        wanted = [column for column in schema.names if columns is None or column in columns]
+        known = backend.read("documents", ["doc_id", "status"], None)
+        live = known.filter(pc.not_equal(known["status"], REMOVED))["doc_id"].to_pylist()
+        ids = sorted(doc for doc in live if doc_ids is None or doc in doc_ids)
+        for row in range(0, len(ids), DOCUMENTS_AT_ONCE):
+            yield backend.read(name, wanted, ids[row : row + DOCUMENTS_AT_ONCE])

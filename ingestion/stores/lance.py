@@ -73,7 +73,7 @@ def _among(doc_ids: Collection[str]) -> str:
 
 
 @dataclass(frozen=True)
-class LanceStore:
+class LanceStore(base.TableStore):
     """A LanceDB database folder at `path`."""
 
     path: str | None = None
@@ -84,26 +84,20 @@ class LanceStore:
             raise StorageError("store.path is not set; give store.path=<folder>")
         return LanceBackend(self.path)
 
+    def open(self) -> LanceBackend:
+        """The database."""
+        return self._backend
+
     @contextmanager
     def writing(self, regime: Mapping[str, str]) -> Iterator[base.BackendWriter]:
         """A writer, with the folder locked; see `Store`."""
         folder = Path(self._backend.place)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(folder / ".lock", timeout=0), base.writing(self._backend, regime) as writer:
+            with FileLock(folder / ".lock", timeout=0), super().writing(regime) as writer:
                 yield writer
         except Timeout as error:
             raise StorageError(f"{folder}: another process writes to this store; wait until it ends") from error
-
-    def documents(self) -> pa.Table:
-        """All documents by doc_id, tombstones included."""
-        return base.documents(self._backend)
-
-    def scan(
-        self, name: str, columns: Sequence[str] | None = None, doc_ids: Collection[str] | None = None
-    ) -> Iterator[pa.Table]:
-        """Rows of `chunks` or `pages`; see `Store`."""
-        return base.scan(self._backend, name, columns, doc_ids)
 
     def close(self) -> None:
         """Forget the open database."""

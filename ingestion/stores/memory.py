@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -48,24 +47,14 @@ class MemoryBackend:
 
 
 @dataclass(frozen=True)
-class MemoryStore:
+class MemoryStore(base.TableStore):
     """Keeps nothing beyond the process."""
 
     _backend: MemoryBackend = field(default_factory=MemoryBackend, init=False, repr=False, compare=False)
 
-    def writing(self, regime: Mapping[str, str]) -> AbstractContextManager[base.BackendWriter]:
-        """A writer; see `Store`."""
-        return base.writing(self._backend, regime)
-
-    def documents(self) -> pa.Table:
-        """All documents by doc_id, tombstones included."""
-        return base.documents(self._backend)
-
-    def scan(
-        self, name: str, columns: Sequence[str] | None = None, doc_ids: Collection[str] | None = None
-    ) -> Iterator[pa.Table]:
-        """Rows of `chunks` or `pages`; see `Store`."""
-        return base.scan(self._backend, name, columns, doc_ids)
+    def open(self) -> MemoryBackend:
+        """The tables."""
+        return self._backend
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -94,7 +93,7 @@ def _point_id(name: str, row: Mapping[str, Any]) -> int:
 
 
 @dataclass(frozen=True)
-class QdrantStore:
+class QdrantStore(base.TableStore):
     """An embedded Qdrant in the folder `path`, or a server at `url`."""
 
     path: str | None = None
@@ -106,19 +105,9 @@ class QdrantStore:
             raise StorageError("store.path is not set; give store.path=<folder> or store.url=<address>")
         return QdrantBackend(self.path, self.url)
 
-    def writing(self, regime: Mapping[str, str]) -> AbstractContextManager[base.BackendWriter]:
-        """A writer; see `Store`."""
-        return base.writing(self._backend, regime)
-
-    def documents(self) -> pa.Table:
-        """All documents by doc_id, tombstones included."""
-        return base.documents(self._backend)
-
-    def scan(
-        self, name: str, columns: Sequence[str] | None = None, doc_ids: Collection[str] | None = None
-    ) -> Iterator[pa.Table]:
-        """Rows of `chunks` or `pages`; see `Store`."""
-        return base.scan(self._backend, name, columns, doc_ids)
+    def open(self) -> QdrantBackend:
+        """The collections."""
+        return self._backend
 
     def close(self) -> None:
         """Close the connection and free the folder."""
