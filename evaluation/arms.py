@@ -12,7 +12,7 @@ import numpy.typing as npt
 from evaluation.judging import Judged, without_excluded
 from evaluation.request import ArmSpec
 from evaluation.trec import OutsideRun
-from retrieval.errors import RetrievalError
+from retrieval.errors import ModelLoadError, RetrievalError
 from retrieval.models import NeedsModel
 from retrieval.schema import Run
 from retrieval.stage import Context, Remembered, Retriever, walk
@@ -59,6 +59,8 @@ def run_arm(ctx: Context, spec: ArmSpec, judged: Judged) -> Arm:
     queries = judged.benchmark.queries
     try:
         parts = {path: ctx.remembered(part, queries) for path, part in walk(spec.stage)}
+    except ModelLoadError as error:  # seen only when the hub was asked
+        return Arm(spec.name, ABSENT, f"did not run: {error}", config=spec.config)
     except RetrievalError as error:
         return Arm(spec.name, FAILED, f"{type(error).__name__}: {error}", config=spec.config)
     run = without_excluded(list(parts.values())[-1].run, judged, ctx.depth)
