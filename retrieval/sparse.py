@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import threading
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,10 @@ from scipy.sparse import csc_array, csr_array
 from retrieval.schema import Floats, Ints, Run, make_run
 
 Longs = npt.NDArray[np.int64]
-BLOCK = 16  # queries that a thread takes at a time
+# numba's OpenMP threads and torch's fight over the cores: a query took 850 ms to encode instead of 30. Its workqueue
+# does not spin, but it aborts the process when two threads enter it at once: hence the lock.
+nb.config.THREADING_LAYER = "workqueue"  # type: ignore[attr-defined]
+ONE_AT_A_TIME = threading.Lock()
 SCALE = 1e12  # make_run counts 12 decimal places, so the cut at depth does too
 
 
@@ -79,26 +82,19 @@ class Postings:
         starts, terms, factors = (queries.indptr.astype(np.int64), queries.indices.astype(np.int64), queries.data)
         positive = self.positive and bool((factors > 0).all())
         postings = (self.indptr, self.rows, self.weights, self.n_chunks, positive)
-
-        def work(first: int) -> None:
-            last = min(first + BLOCK, n_queries)
-            _search(*postings, starts, terms, factors, first, last, chunk, score, found)
-
-        if n_queries <= BLOCK:  # waking threads takes longer than the search
-            work(0)
+        if n_queries == 1:  # waking threads takes longer than the search
+            found[0] = _one(*postings, terms, factors, chunk[0], score[0])
         else:
-            with ThreadPoolExecutor(nb.get_num_threads()) as pool:
-                list(pool.map(work, range(0, n_queries, BLOCK)))
+            with ONE_AT_A_TIME:
+                _search(*postings, starts, terms, factors, chunk, score, found)
         kept = np.arange(depth) < found[:, None]
         return make_run(np.repeat(np.arange(n_queries), found), chunk[kept], score[kept], depth)
 
 
-# Python's threads over a kernel without the GIL, not numba's: its workqueue aborts the process when two threads
-# search at once, its OpenMP fights torch's for the cores (a query took 850 ms to encode instead of 30).
-@nb.njit(cache=True, nogil=True)
-def _search(indptr, rows, weights, n_chunks, positive, starts, terms, factors, first, last, chunk, score, found):  # type: ignore[no-untyped-def]  # pragma: no cover
-    """Fill chunk and score [n_queries, depth] for queries first to last, best first, and count what was found."""
-    for query in range(first, last):
+@nb.njit(cache=True, parallel=True)
+def _search(indptr, rows, weights, n_chunks, positive, starts, terms, factors, chunk, score, found):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """Fill chunk and score [n_queries, depth] with each query's best chunks, best first, and count them."""
+    for query in nb.prange(len(starts) - 1):
         part = slice(starts[query], starts[query + 1])
         found[query] = _one(
             indptr, rows, weights, n_chunks, positive, terms[part], factors[part], chunk[query], score[query]

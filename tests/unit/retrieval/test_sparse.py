@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -109,3 +111,17 @@ def test_two_threads_may_search_at_once_and_find_what_one_finds_alone():
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda _: postings.search(sparse(queries), 10).chunk.tolist(), range(20)))
     assert together == [alone] * 20
+
+
+def test_a_search_leaves_openmp_alone():
+    """numba's OpenMP threads fight torch's for the cores: an encoded query took up to 30 times longer beside them."""
+    program = """
+import numba, numpy as np
+from scipy.sparse import csr_array
+from retrieval.sparse import Postings
+weights = csr_array(np.ones((40, 3)))
+assert len(Postings.of(weights).search(weights, 5)) == 200
+print(numba.threading_layer())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "workqueue"
