@@ -15,21 +15,21 @@ from evaluation.trec import OutsideRun
 from retrieval.errors import ModelLoadError, RetrievalError
 from retrieval.models import NeedsModel
 from retrieval.schema import Run
-from retrieval.stage import Context, Remembered, Retriever, walk
+from retrieval.stage import Context, Remembered, Retriever, components, walk
 
 RAN, ABSENT, FAILED = "ran", "absent", "failed"
 
 
 @dataclass(frozen=True)
 class Arm:
-    """What became of an arm. `stages` holds every stage's ranking by path; times in seconds, sizes in bytes."""
+    """What became of an arm. `stages` holds what every stage did, by path; times in seconds, sizes in bytes."""
 
     name: str
     state: str
     reason: str = ""
     run: Run | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
-    stages: Sequence[tuple[str, Run]] = ()
+    stages: Mapping[str, Remembered] = field(default_factory=dict)
     cost: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
@@ -47,7 +47,7 @@ class Arm:
 
 def absence(stage: Retriever) -> str | None:
     """Why a strategy cannot run here (a model or package is missing), or None."""
-    reasons = [part.missing() for _, part in walk(stage) if isinstance(part, NeedsModel)]
+    reasons = [part.missing() for _, part in components(stage) if isinstance(part, NeedsModel)]
     return next((reason for reason in reasons if reason), None)
 
 
@@ -64,9 +64,11 @@ def run_arm(ctx: Context, spec: ArmSpec, judged: Judged) -> Arm:
     except RetrievalError as error:
         return Arm(spec.name, FAILED, f"{type(error).__name__}: {error}", config=spec.config)
     run = without_excluded(list(parts.values())[-1].run, judged, ctx.depth)
-    stages = [(path, part.run) for path, part in parts.items()]
     cost = {**_cost(list(parts.values())), **_liveness(run, len(queries)), "backend": _backend(spec.stage)}
-    return Arm(spec.name, RAN, run=run, config=spec.config, stages=stages, cost=cost)
+    facts = {path: {name: [fact.value, fact.of] for name, fact in part.facts.items()} for path, part in parts.items()}
+    cost["facts"] = {path: said for path, said in facts.items() if said}
+    notes = [text for part in parts.values() for name, fact in part.facts.items() if (text := fact.text(name))]
+    return Arm(spec.name, RAN, run=run, config=spec.config, stages=parts, cost=cost, notes=notes)
 
 
 def outside_arm(name: str, outside: OutsideRun, judged: Judged) -> Arm:
@@ -102,4 +104,4 @@ def _liveness(run: Run, n_queries: int) -> dict[str, Any]:
 
 def _backend(stage: Retriever) -> list[str]:
     """The classes that did the work, in order, each once."""
-    return list(dict.fromkeys(type(part).__name__ for _, part in walk(stage)))
+    return list(dict.fromkeys(type(part).__name__ for _, part in components(stage)))

@@ -19,6 +19,7 @@ from evaluation.judging import Judged
 from evaluation.trec import write_run
 from ingestion.artifacts import write_atomic
 from ingestion.config import ROOT
+from retrieval.remembered import Remembered
 
 PACKAGES = (
     "rankproof",
@@ -70,23 +71,44 @@ def write_rankings(folder: Path, arms: Sequence[Arm], judged: Judged) -> None:
 
 
 def _trace(arm: Arm, judged: Judged) -> pa.Table:
-    """Columns stage, qid, rank, chunk_id, score; a score is private to its stage and must not be compared."""
-    paths = [path for path, _ in arm.stages]
-    runs = [run for _, run in arm.stages]
-    stage = np.repeat(np.arange(len(runs), dtype=np.int32), [len(run) for run in runs])
+    """Columns stage, event, qid, rank, chunk_id, score, other, value, stage by stage.
+
+    Event `ranked`: rank and score, which is private to its stage and must not be compared. Any other event, such as
+    `repeats`: what the stage did to a chunk, the chunk `other` that is the reason, and the value that decided.
+    """
+    return pa.concat_tables(
+        [_stage_trace(path, part, judged) for path, part in arm.stages.items()], promote_options="none"
+    ).unify_dictionaries()
+
+
+def _stage_trace(path: str, part: Remembered, judged: Judged) -> pa.Table:
+    run, events = part.run, part.events
+    ranked, said = len(run), events.num_rows
+    other, value = (events[name].to_numpy() for name in ("other", "value"))
+    chunk = np.concatenate([run.chunk, events["chunk"].to_numpy()])
+    later = np.arange(ranked + said) >= ranked
+    names = pa.array([*["ranked"] * ranked, *events["event"].to_pylist()], pa.string())
+    empty = np.zeros(said)
     return pa.table(
         {
-            "stage": pa.DictionaryArray.from_arrays(stage, pa.array(paths, pa.string())),
-            "qid": _coded(np.concatenate([run.query for run in runs]), judged.benchmark.queries.qid),
-            "rank": np.concatenate([run.rank for run in runs]),
-            "chunk_id": _coded(np.concatenate([run.chunk for run in runs]), judged.ids),
-            "score": np.concatenate([run.score for run in runs]),
+            "stage": pa.array([path] * (ranked + said), pa.string()).dictionary_encode(),
+            "event": names.dictionary_encode(),
+            "qid": _coded(np.concatenate([run.query, events["query"].to_numpy()]), judged.benchmark.queries.qid),
+            "rank": pa.array(np.concatenate([run.rank, empty.astype(np.int32)]), mask=later),
+            "chunk_id": _coded(chunk, judged.ids),
+            "score": pa.array(np.concatenate([run.score, empty]), mask=later),
+            "other": _coded(np.concatenate([np.full(ranked, -1, np.int32), other]), judged.ids),
+            "value": pa.array(np.concatenate([np.zeros(ranked), value]), from_pandas=True, mask=~later),
         }
     )
 
 
 def _coded(rows: Any, names: Iterable[str]) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(rows, pa.int32()), pa.array(list(names), pa.string()))
+    """Names by row; a negative row has none."""
+    rows = np.asarray(rows, np.int32)
+    return pa.DictionaryArray.from_arrays(
+        pa.array(rows, pa.int32(), mask=rows < 0), pa.array(list(names), pa.string())
+    )
 
 
 def versions() -> dict[str, str]:

@@ -22,7 +22,7 @@ from retrieval.build import build_strategy, strategy_config
 from retrieval.errors import ModelLoadError
 from retrieval.models import NeedsModel
 from retrieval.schema import Queries, Run
-from retrieval.stage import Context, Retriever, walk
+from retrieval.stage import Context, Retriever, components, walk
 
 QID = "question"
 
@@ -84,7 +84,7 @@ class Searcher:
 
     def search_stage(self, question: str, stage: Retriever, k: int) -> list[Hit]:
         """The same for stages that are built already."""
-        for _, part in walk(stage):
+        for _, part in components(stage):
             if isinstance(part, NeedsModel) and (reason := part.missing()):
                 raise ModelLoadError(reason)
         queries = Queries.of([QID], [question])

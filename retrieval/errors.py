@@ -37,3 +37,7 @@ class FusionError(RetrievalError):
 
 class ModelLoadError(RetrievalError):
     """Model weights cannot be had; the message names the ways to get them."""
+
+
+class FilterError(RetrievalError):
+    """A filter names a document that is not there, or a year that is none."""

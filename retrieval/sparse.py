@@ -66,7 +66,7 @@ class Postings:
         )
         return Postings(indptr, rows, weights, int(np.load(folder / "n_chunks.npy")))
 
-    def search(self, queries: csr_array, depth: int) -> Run:
+    def search(self, queries: csr_array, depth: int, allowed: npt.NDArray[np.bool_] | None = None) -> Run:
         """Rank the chunks that share a term with a query by the inner product of their weights.
 
         Products are added in the order of term ids, so a score depends on nothing but the two vectors.
@@ -74,6 +74,7 @@ class Postings:
         Args:
             queries: sparse float64 [n_queries, n_terms], columns of a row ascending.
             depth: chunks kept per query.
+            allowed: bool [n_chunks], which chunks may be ranked; all of them by default.
         """
         n_queries = int(queries.shape[0])
         chunk = np.empty((n_queries, depth), dtype=np.int32)
@@ -81,7 +82,8 @@ class Postings:
         found = np.zeros(n_queries, dtype=np.int64)
         starts, terms, factors = (queries.indptr.astype(np.int64), queries.indices.astype(np.int64), queries.data)
         positive = self.positive and bool((factors > 0).all())
-        postings = (self.indptr, self.rows, self.weights, self.n_chunks, positive)
+        may = np.ones(self.n_chunks, dtype=np.bool_) if allowed is None else allowed
+        postings = (self.indptr, self.rows, self.weights, may, positive)
         if n_queries == 1:  # waking threads takes longer than the search
             found[0] = _one(*postings, terms, factors, chunk[0], score[0])
         else:
@@ -92,18 +94,19 @@ class Postings:
 
 
 @nb.njit(cache=True, parallel=True)
-def _search(indptr, rows, weights, n_chunks, positive, starts, terms, factors, chunk, score, found):  # type: ignore[no-untyped-def]  # pragma: no cover
+def _search(indptr, rows, weights, allowed, positive, starts, terms, factors, chunk, score, found):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Fill chunk and score [n_queries, depth] with each query's best chunks, best first, and count them."""
     for query in nb.prange(len(starts) - 1):
         part = slice(starts[query], starts[query + 1])
         found[query] = _one(
-            indptr, rows, weights, n_chunks, positive, terms[part], factors[part], chunk[query], score[query]
+            indptr, rows, weights, allowed, positive, terms[part], factors[part], chunk[query], score[query]
         )
 
 
 @nb.njit(cache=True)
-def _one(indptr, rows, weights, n_chunks, positive, terms, factors, chunk, score):  # type: ignore[no-untyped-def]  # pragma: no cover
+def _one(indptr, rows, weights, allowed, positive, terms, factors, chunk, score):  # type: ignore[no-untyped-def]  # pragma: no cover
     """The same for one query: its best chunks in order; returns the count."""
+    n_chunks = len(allowed)
     total = np.zeros(n_chunks)
     for at in range(len(terms)):
         factor = factors[at]
@@ -116,7 +119,7 @@ def _one(indptr, rows, weights, n_chunks, positive, terms, factors, chunk, score
         total[~seen] = -np.inf
     size, floor = 0, 0.0 if positive else -np.inf
     for row in range(n_chunks):
-        if total[row] > floor:
+        if total[row] > floor and allowed[row]:
             size = _push(chunk, score, size, row, np.rint(total[row] * SCALE) / SCALE)
             if size == len(chunk):
                 floor = score[0] - 1 / SCALE

@@ -5,23 +5,28 @@ A stage is a frozen dataclass of parameters. Work happens in its verb, through `
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
-from ingestion.artifacts import ArtifactStore, fingerprint, write_atomic
+from ingestion.artifacts import ArtifactStore, fingerprint
 from ingestion.schema import Corpus
 from retrieval.errors import ScoringError
-from retrieval.schema import Floats, Queries, Run
+from retrieval.filters import Where
+from retrieval.remembered import Notebook
+from retrieval.remembered import Remembered as Remembered
+from retrieval.schema import Queries, Run
 
 T = TypeVar("T")
 LATENCY_SAMPLE = 24
 
 
+@runtime_checkable
 class Retriever(Protocol):
     """A first stage: queries to rankings."""
 
@@ -86,40 +91,12 @@ class HasInputs(Protocol):
         """Digests of what it depends on, by name."""
 
 
-@dataclass(frozen=True)
-class Remembered:
-    """A Run with what it cost.
-
-    `seconds` of the stage itself for the whole batch; `single` float64 [n_sample], its own seconds for single
-    queries; `indexes` that it used: bytes and build seconds by name.
-    """
-
-    run: Run
-    seconds: float
-    single: Floats
-    indexes: Mapping[str, tuple[int, float]]
-
-    def save(self, folder: Path) -> None:
-        """Write run and cost into an artifact folder."""
-        self.run.save(folder / "run.parquet")
-        cost = {"seconds": self.seconds, "single": self.single.tolist(), "indexes": dict(self.indexes)}
-        write_atomic(folder / "cost.json", json.dumps(cost))
-
-    @staticmethod
-    def load(folder: Path) -> Remembered:
-        """Read what `save` wrote."""
-        cost = json.loads((folder / "cost.json").read_text())
-        indexes = {name: (int(size), float(seconds)) for name, (size, seconds) in cost["indexes"].items()}
-        return Remembered(
-            Run.load(folder / "run.parquet"), cost["seconds"], np.asarray(cost["single"], np.float64), indexes
-        )
-
-
 @dataclass
 class Context:
-    """Everything a stage may use: the corpus, the artifact store, depth, seed, and rankings given from outside.
+    """Everything a stage may use: the corpus, the artifact store, depth, seed, filter, and rankings from outside.
 
-    `search` remembers: a stage (by fingerprint) is run once per query table, in memory and on disk.
+    `search` remembers: a stage (by fingerprint) is run once per query table, in memory and on disk. Every stage that
+    brings chunks into a ranking keeps to those that `allowed` shows.
     """
 
     corpus: Corpus
@@ -128,8 +105,14 @@ class Context:
     seed: int = 0
     given: Mapping[str, Run] = field(default_factory=dict)
     remember: bool = True
+    where: Where | None = None
     _runs: dict[str, Remembered] = field(default_factory=dict)
-    _used: list[set[str]] = field(default_factory=lambda: [set()])
+    _notebooks: list[Notebook] = field(default_factory=lambda: [Notebook()])
+
+    @cached_property
+    def allowed(self) -> npt.NDArray[np.bool_] | None:
+        """Which chunks may be ranked, bool [n_chunks]; None: all of them."""
+        return None if self.where is None else self.where.mask(self.corpus)
 
     def search(self, stage: Retriever, queries: Queries) -> Run:
         """The ranking of a stage for all queries, from memory, from disk, or by running it now."""
@@ -153,7 +136,7 @@ class Context:
 
     def spec(self, stage: Retriever, queries: Queries) -> dict[str, object]:
         """What the ranking of a stage depends on."""
-        inputs = {path: part.inputs(self) for path, part in walk(stage) if isinstance(part, HasInputs)}
+        inputs = {path: part.inputs(self) for path, part in components(stage) if isinstance(part, HasInputs)}
         return {
             "stage": fingerprint(stage),
             "inputs": inputs,
@@ -161,6 +144,7 @@ class Context:
             "queries": queries.fingerprint,
             "depth": self.depth,
             "seed": self.seed,
+            "where": self.where,
         }
 
     def artifact(
@@ -168,22 +152,50 @@ class Context:
     ) -> T:
         """An index over this corpus: built once for this spec, then shared (see `ArtifactStore.get`)."""
         spec = {"corpus": self.corpus.fingerprint, **spec}
-        self._used[-1].add(f"{kind}/{self.store.key(kind, spec)}")
+        self._notebooks[-1].used.add(f"{kind}/{self.store.key(kind, spec)}")
         return self.store.get(kind, spec, build, load)
 
+    def note(
+        self,
+        event: str,
+        query: npt.ArrayLike,
+        chunk: npt.ArrayLike,
+        other: npt.ArrayLike = -1,
+        value: npt.ArrayLike = np.nan,
+    ) -> None:
+        """Say for the trace that something happened to chunks of queries.
+
+        Args:
+            event: a word or two, such as `repeats`.
+            query: int [n], rows of the query table.
+            chunk: int [n], rows of the chunk table; -1 where it is about the whole query.
+            other: int [n], the chunk that is the reason; -1 without one.
+            value: float [n], the figure that decided; NaN without one.
+        """
+        self._notebooks[-1].note(event, query, chunk, other, value)
+
+    def fact(self, name: str, value: float, of: float | None = None) -> None:
+        """Give a figure for the table: a measurement, or a count among `of` (counts of one name add up)."""
+        self._notebooks[-1].fact(name, value, of)
+
+    def inside(self) -> Context:
+        """A context whose searches are part of the running stage: for other queries than the batch's own."""
+        return _Inside(self)
+
     def _measure(self, stage: Retriever, queries: Queries) -> Remembered:
-        self._used.append(set())
+        self._notebooks.append(Notebook())
         try:
             with self.store.timed() as own:
                 run = stage.search(self, queries)
         except ScoringError as error:
             raise self._named(stage, queries, error) from error
         finally:
-            used = sorted(self._used.pop())
-        indexes = {name: (self.store.built[name].size, self.store.built[name].seconds) for name in used}
+            said = self._notebooks.pop()
+        built = self.store.built
+        indexes = {name: (built[name].size, built[name].seconds) for name in sorted(said.used)}
         sample = np.linspace(0, len(queries) - 1, min(LATENCY_SAMPLE, len(queries))).astype(int).tolist()
-        single = [self._single(stage, queries, row) for row in sample]
-        return Remembered(run, own[0], np.asarray(single, dtype=np.float64), indexes)
+        single = np.asarray([self._single(stage, queries, row) for row in sample], dtype=np.float64)
+        return Remembered(run, own[0], single, indexes, said.table(), said.facts)
 
     def _single(self, stage: Retriever, queries: Queries, row: int) -> float:
         """Own seconds of a stage for one query; the stages before it hand over their part of the batch."""
@@ -203,13 +215,24 @@ class _OneQuery(Context):
     """The context in which one query of a finished batch is timed: earlier stages are already known."""
 
     def __init__(self, batch: Context, queries: Queries, row: int) -> None:
-        super().__init__(batch.corpus, batch.store, batch.depth, batch.seed, batch.given)
+        super().__init__(batch.corpus, batch.store, batch.depth, batch.seed, batch.given, where=batch.where)
         self._batch, self._queries, self._row = batch, queries, row
 
     def remembered(self, stage: Retriever, queries: Queries) -> Remembered:
         with self.store.timed():
             before = self._batch.remembered(stage, self._queries)
             return replace(before, run=before.run.only(self._row))
+
+
+class _Inside(Context):
+    """The context of searches within a stage: their time, indexes and notes are those of the stage itself."""
+
+    def __init__(self, outer: Context) -> None:
+        super().__init__(outer.corpus, outer.store, outer.depth, outer.seed, outer.given, where=outer.where)
+        self._notebooks = outer._notebooks
+
+    def remembered(self, stage: Retriever, queries: Queries) -> Remembered:
+        return Remembered(stage.search(self, queries), 0.0, np.zeros(0), {})
 
 
 def walk(stage: Retriever, path: str = "") -> list[tuple[str, Any]]:
@@ -226,3 +249,14 @@ def walk(stage: Retriever, path: str = "") -> list[tuple[str, Any]]:
             return walk(stage.first, path)
         return [*walk(stage.prefix, path), (f"{here}then.{stage.then[-1][0]}", stage)]
     return [(path or "first", stage)]
+
+
+def components(stage: Retriever) -> Iterator[tuple[str, Any]]:
+    """Every retriever, fuser and reranker inside a strategy, with its path; those inside a stage follow it."""
+    for path, part in walk(stage):
+        own = part.fuser if isinstance(part, Fused) else part.then[-1][1] if isinstance(part, Pipeline) else part
+        yield path, own
+        for item in fields(own):  # type: ignore[arg-type]
+            inner = getattr(own, item.name)
+            if isinstance(inner, Retriever):
+                yield from ((f"{path}.{item.name}.{deeper}", found) for deeper, found in components(inner))

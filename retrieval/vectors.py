@@ -66,8 +66,12 @@ def chunk_vectors(ctx: Context, encoder: Encoder) -> Vectors:
     return ctx.artifact("vectors", spec, build, lambda folder: np.load(folder / "vectors.npy", mmap_mode="r"))
 
 
-def exact_search(queries: Vectors, chunks: Vectors, depth: int) -> Run:
-    """Rank all chunks for every query by inner product, rounded to 6 places, ties by the smaller row."""
+def exact_search(queries: Vectors, chunks: Vectors, depth: int, allowed: npt.NDArray[np.bool_] | None = None) -> Run:
+    """Rank all (allowed) chunks for every query by inner product, rounded to 6 places, ties by the smaller row."""
+    if allowed is not None:
+        rows = np.flatnonzero(allowed)
+        found = exact_search(queries, chunks[rows], depth)
+        return make_run(found.query, rows[found.chunk], found.score, depth, places=PLACES)
     kept = min(depth, len(chunks))
     step = max(1, BLOCK // max(1, len(chunks)))
     parts = [_top(queries[start : start + step] @ chunks.T, kept, start) for start in range(0, len(queries), step)]

@@ -40,10 +40,10 @@ class Bm25:
             return empty_run()
         terms = corpus.query_counts(queries.query)
         if self.engine == "rank_bm25":
-            return self._reference(corpus, terms, ctx.depth)
+            return self._reference(corpus, terms, ctx)
         spec = {"analyser": digest(), "version": self.VERSION, **asdict(self)}
         return ctx.artifact("bm25", spec, lambda out: self._build(corpus, out), Postings.load).search(
-            terms, ctx.depth
+            terms, ctx.depth, ctx.allowed
         )
 
     def _build(self, corpus: Analysed, folder: Path) -> None:
@@ -58,7 +58,7 @@ class Bm25:
         indptr, indices = found["indptr"].astype(np.int64), found["indices"].astype(np.int32)
         Postings(indptr, indices, found["data"], len(rows)).save(folder)
 
-    def _reference(self, corpus: Analysed, terms: csr_array, depth: int) -> Run:
+    def _reference(self, corpus: Analysed, terms: csr_array, ctx: Context) -> Run:
         from rank_bm25 import BM25Okapi
 
         rows = [corpus.ids[low:high].tolist() for low, high in zip(corpus.offsets, corpus.offsets[1:], strict=False)]
@@ -71,4 +71,5 @@ class Bm25:
             chunks = shares.indices[shares.indptr[row] : shares.indptr[row + 1]]
             parts.append((np.full(len(chunks), row), chunks, np.asarray(index.get_scores(asked))[chunks]))
         query, chunk, score = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return make_run(query, chunk, score, depth)
+        may = slice(None) if ctx.allowed is None else ctx.allowed[chunk]
+        return make_run(query[may], chunk[may], score[may], ctx.depth)

@@ -38,9 +38,8 @@ class Dense:
         if not asked or not len(ctx.corpus):
             return empty_run()
         chunks = chunk_vectors(ctx, self._encoder(self.passage_prefix))
-        found = exact_search(
-            self._encoder(self.query_prefix).encode([queries.query[row] for row in asked]), chunks, ctx.depth
-        )
+        vectors = self._encoder(self.query_prefix).encode([queries.query[row] for row in asked])
+        found = exact_search(vectors, chunks, ctx.depth, ctx.allowed)
         return found.of_queries(asked)
 
     def _encoder(self, prefix: str) -> Encoder:

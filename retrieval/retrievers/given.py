@@ -32,4 +32,6 @@ class Given:
         """The ranking, cut to depth; for one query of it, see `Context`."""
         run = ctx.given[self.key]
         inside = run.query < len(queries)
+        if ctx.allowed is not None:
+            inside &= ctx.allowed[run.chunk]
         return make_run(run.query[inside], run.chunk[inside], -run.rank[inside].astype(float), ctx.depth)

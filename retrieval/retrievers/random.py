@@ -20,9 +20,9 @@ class Random:
 
     def search(self, ctx: Context, queries: Queries) -> Run:
         """The first `depth` chunks of each shuffle."""
-        n_chunks = len(ctx.corpus)
-        kept = min(ctx.depth, n_chunks)
-        chunks = [_generator(ctx.seed, qid).permutation(n_chunks)[:kept] for qid in queries.qid]
+        may = np.arange(len(ctx.corpus)) if ctx.allowed is None else np.flatnonzero(ctx.allowed)
+        kept = min(ctx.depth, len(may))
+        chunks = [_generator(ctx.seed, qid).permutation(may)[:kept] for qid in queries.qid]
         query = np.repeat(np.arange(len(queries)), kept)
         return make_run(query, np.concatenate([[], *chunks]), np.tile(-np.arange(kept), len(queries)), ctx.depth)
 

@@ -29,7 +29,7 @@ class Tfidf:
         weighted = weights(corpus.query_counts(queries.query), corpus)
         spec = {"analyser": digest(), "version": self.VERSION}
         postings = ctx.artifact("tfidf", spec, lambda out: _build(corpus, out), Postings.load)
-        return postings.search(weighted, ctx.depth)
+        return postings.search(weighted, ctx.depth, ctx.allowed)
 
 
 def weights(counts: Any, corpus: Analysed) -> csr_array:

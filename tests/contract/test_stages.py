@@ -16,9 +16,10 @@ from omegaconf import OmegaConf
 from ingestion.artifacts import fingerprint
 from ingestion.config import CONF, names
 from retrieval.build import build_stage, build_strategy, strategy_config
+from retrieval.filters import Where
 from retrieval.models import NeedsModel
 from retrieval.schema import Queries, Run, make_run
-from retrieval.stage import Fused, Pipeline, walk
+from retrieval.stage import Fused, Pipeline, components
 from tests.contract.conftest import corpus_of, corpus_rows
 
 STRATEGIES = names("strategy")
@@ -28,14 +29,14 @@ LEXICAL = [name for name in STRATEGIES if name not in ("random", "oracle", "sent
 
 def built(name: str):
     stage = build_strategy(strategy_config(name))
-    for _, part in walk(stage):
+    for _, part in components(stage):
         if isinstance(part, NeedsModel) and (reason := part.missing()):
             pytest.skip(reason)
     return stage
 
 
 def is_neural(stage) -> bool:
-    return any(isinstance(part, NeedsModel) for _, part in walk(stage))
+    return any(isinstance(part, NeedsModel) for _, part in components(stage))
 
 
 def named(run: Run, queries: Queries, corpus) -> dict[str, list[str]]:
@@ -140,6 +141,15 @@ def test_queries_that_match_nothing_have_an_empty_ranking(name, ctx, queries):
 def test_depth_is_obeyed(name, ctx, fresh, queries):
     run = fresh(ctx.corpus, depth=3).search(built(name), queries)
     assert run.rank.max() <= 3
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_filter_is_obeyed(name, fresh, queries, corpus):
+    ctx = fresh(corpus)
+    ctx.where = Where(document=("d1", "d3"))
+    run = ctx.search(built(name), queries)
+    assert set(corpus.column("doc_id")[run.chunk]) <= {"d1", "d3"}
+    assert len(run) > 0 or name == "oracle"
 
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name not in ("oracle",)])

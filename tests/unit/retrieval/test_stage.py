@@ -15,7 +15,7 @@ from retrieval.errors import ScoringError
 from retrieval.fusers.rrf import Rrf
 from retrieval.retrievers.bm25 import Bm25
 from retrieval.schema import Queries, make_run
-from retrieval.stage import LATENCY_SAMPLE, Context, Fused, Pipeline, walk
+from retrieval.stage import LATENCY_SAMPLE, Context, Fused, Pipeline, Remembered, Retriever, components, walk
 from tests.contract.conftest import corpus_of, corpus_rows
 
 CALLS: list[int] = []
@@ -41,6 +41,37 @@ class Reverse:
 
     def rerank(self, ctx, queries, run):
         return make_run(run.query, run.chunk, run.rank, ctx.depth)
+
+
+@dataclass(frozen=True)
+class Telling:
+    """Drops each query's first chunk and says so; the weights of a model count among its inputs."""
+
+    VERSION: ClassVar[int] = 1
+    weights: str = "one"
+
+    def missing(self):
+        return None if self.weights == "one" else "no such weights"
+
+    def inputs(self, ctx):
+        return {"weights": self.weights}
+
+    def rerank(self, ctx, queries, run):
+        first = run.rank == 1
+        ctx.note("too good", run.query[first], run.chunk[first], value=run.score[first])
+        ctx.fact("chunks too good", int(first.sum()), of=len(run))
+        return make_run(run.query[~first], run.chunk[~first], run.score[~first], ctx.depth)
+
+
+@dataclass(frozen=True)
+class Asks:
+    """Asks another question than it was asked."""
+
+    VERSION: ClassVar[int] = 1
+    inner: Retriever
+
+    def search(self, ctx, queries):
+        return ctx.inside().search(self.inner, Queries.of(queries.qid, ["something else"] * len(queries)))
 
 
 @pytest.fixture
@@ -84,7 +115,7 @@ def test_the_cost_file_holds_seconds_of_the_batch_and_of_single_queries(ctx, tmp
     found = ctx.remembered(Bm25(), many)
     (path,) = (tmp_path / "artifacts" / "runs").glob("*/cost.json")
     cost = json.loads(path.read_text())
-    assert cost.keys() == {"seconds", "single", "indexes"}
+    assert cost.keys() == {"seconds", "single", "indexes", "facts"}
     assert cost["seconds"] == found.seconds > 0
     assert cost["single"] == found.single.tolist()
     assert len(found.single) == LATENCY_SAMPLE == 24
@@ -140,3 +171,35 @@ def test_a_pipeline_applies_its_rerankers_in_order(ctx):
     assert ctx.search(Pipeline(one, (("r", Reverse()),)), TWO).chunk.tolist() == [7, 4, 2] * 2
     assert ctx.search(Pipeline(one, (("r", Reverse()), ("s", Reverse()))), TWO).chunk.tolist() == [2, 4, 7] * 2
     assert ctx.search(Pipeline(one), TWO).chunk.tolist() == [2, 4, 7] * 2
+
+
+def test_what_a_stage_says_is_remembered_on_disk_too(ctx, tmp_path):
+    pipeline = Pipeline(Fixed(chunks=(4, 7)), (("telling", Telling()),))
+    fresh = ctx.remembered(pipeline, TWO)
+    assert fresh.run.chunk.tolist() == [7, 7]
+    assert fresh.events.to_pydict() | {"other": None} == {
+        "event": ["too good"] * 2, "query": [0, 1], "chunk": [4, 4], "other": None, "value": [1.0, 1.0],
+    }  # fmt: skip
+    assert fresh.events["other"].to_pylist() == [-1, -1]
+    assert fresh.facts["chunks too good"].text("chunks too good") == "2 of 4 chunks too good"
+    again = Context(ctx.corpus, ArtifactStore(tmp_path / "artifacts"), depth=10).remembered(pipeline, TWO)
+    assert again.events.equals(fresh.events)
+    assert again.facts == fresh.facts
+
+
+def test_components_are_the_parts_themselves_and_their_inputs_count(ctx):
+    whole = Pipeline(Fused((("a", Fixed()), ("b", Asks(Fixed(2.0)))), Rrf()), (("telling", Telling()),))
+    assert [(path, type(part).__name__) for path, part in components(whole)] == [
+        ("branches.a", "Fixed"),
+        ("branches.b", "Asks"),
+        ("branches.b.inner.first", "Fixed"),
+        ("fuser", "Rrf"),
+        ("then.telling", "Telling"),
+    ]
+    assert ctx.spec(whole, TWO)["inputs"] == {"then.telling": {"weights": "one"}}
+
+
+def test_a_search_inside_a_stage_belongs_to_its_cost(ctx):
+    found: Remembered = ctx.remembered(Asks(Bm25()), Queries.of(["q"], ["rank"]))
+    assert sorted(name.partition("/")[0] for name in found.indexes) == ["analysed", "bm25"]
+    assert len(ctx._runs) == 1
