@@ -64,15 +64,22 @@ def build_strategy(config: Mapping[str, Any], path: str = "strategy") -> Retriev
 
 
 def build_stage(config: Mapping[str, Any], kind: str, path: str) -> Any:
-    """One stage from its YAML: `_target_` and the fields of that frozen dataclass.
+    """One stage from its YAML: `_target_` and the fields of that frozen dataclass; a field may be a retriever itself.
 
     Raises:
         StageConfigError: the target is not in our packages, or a key or type is wrong.
     """
+    values = {
+        key: build_strategy(value, f"{path}.{key}") if _is_strategy(value) else value for key, value in config.items()
+    }
     try:
-        return build_target(config, PACKAGES[kind], path)
+        return build_target(values, PACKAGES[kind], path)
     except ConfigError as error:
         raise StageConfigError(str(error)) from error
+
+
+def _is_strategy(value: Any) -> bool:
+    return isinstance(value, Mapping) and bool({"_target_", "first", "branches"} & value.keys())
 
 
 def _first(config: Mapping[str, Any], branches: Mapping[str, Any], path: str) -> Retriever:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from retrieval import models
 from retrieval.schema import Queries, Run, empty_run
 from retrieval.stage import Context
-from retrieval.vectors import Encoder, chunk_vectors, exact_search
+from retrieval.vectors import Encoder, Vectors, chunk_vectors, exact_search
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,16 @@ class Dense:
         asked = [row for row, text in enumerate(queries.query) if text.strip()]
         if not asked or not len(ctx.corpus):
             return empty_run()
-        chunks = chunk_vectors(ctx, self._encoder(self.passage_prefix))
-        vectors = self._encoder(self.query_prefix).encode([queries.query[row] for row in asked])
-        found = exact_search(vectors, chunks, ctx.depth, ctx.allowed)
-        return found.of_queries(asked)
+        vectors = self.query_vectors([queries.query[row] for row in asked])
+        return exact_search(vectors, self.chunk_vectors(ctx), ctx.depth, ctx.allowed).of_queries(asked)
+
+    def chunk_vectors(self, ctx: Context) -> Vectors:
+        """Unit vectors of all chunks, float32 [n_chunks, dims], an artifact that ANN indexes share."""
+        return chunk_vectors(ctx, self._encoder(self.passage_prefix))
+
+    def query_vectors(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors of queries, float32 [n_texts, dims]."""
+        return self._encoder(self.query_prefix).encode(texts)
 
     def _encoder(self, prefix: str) -> Encoder:
         return Encoder(self.model, prefix, self.max_length, self.batch_size, self.threads)
