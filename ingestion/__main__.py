@@ -27,15 +27,21 @@ Reads PDFs into tables of chunks, documents and pages; what was read before is n
   ingest.strict=true               a file that cannot be read makes the command fail
   artifacts=<folder>               where extractions are kept
   out=<folder>                     where extraction.parquet (quality and removed lines by page) is written
+
+python -m ingestion graph [<entity>] corpus.path=<folder>     the knowledge graph, or what surrounds an entity
 """
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
-    if not arguments or {"-h", "--help"} & set(arguments):
+    if not arguments or (arguments[0] != "graph" and {"-h", "--help"} & set(arguments)):
         print(USAGE, end="")
         return 0
     try:
+        if arguments[0] == "graph":
+            from ingestion.graph_command import main as graph
+
+            return graph(arguments[1:])
         _run(arguments)
     except ConfigError as error:
         return _fail(error, 2)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+os.environ["HF_HUB_OFFLINE"] = "1"  # no test asks the hub: what is not here is absent
+
 
 @pytest.fixture(scope="session")
 def data() -> Path:

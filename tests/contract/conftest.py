@@ -33,6 +33,8 @@ def corpus_rows() -> list[dict[str, object]]:
             body = " ".join([*text[start : start + 2], f"marker{document}x{start}"])
             if (document, start) in ((4, 0), (5, 0)):
                 body = "the very same boilerplate about evidence and spans"
+            if document in (1, 3) and start < 3:
+                body += ". Reciprocal rank fusion (RRF) extends the Borda count."
             identifier = hashlib.sha256(f"{document}/{start}".encode()).hexdigest()[:16]
             values = (identifier, f"d{document}", f"d{document}.pdf", "", 1, 1, start * 100, start * 100 + len(body))
             rows.append(dict(zip(CHUNKS.names, (*values, "Body", "body", body, "{}"), strict=True)))

@@ -24,7 +24,15 @@ from tests.contract.conftest import corpus_of, corpus_rows
 
 STRATEGIES = names("strategy")
 STAGES = [(kind, name) for kind in ("retriever", "fuser", "reranker") for name in names(kind)]
-LEXICAL = [name for name in STRATEGIES if name not in ("random", "oracle", "sentence_transformer", "rrf_dense")]
+
+
+def is_neural(stage) -> bool:
+    return any(isinstance(part, NeedsModel) for _, part in components(stage))
+
+
+# Strategies that rank a chunk for a question only if they share a term, and always then.
+NO_LEXICAL = {"random", "oracle", "graph_only"}
+LEXICAL = [n for n in STRATEGIES if n not in NO_LEXICAL and not is_neural(build_strategy(strategy_config(n)))]
 
 
 def built(name: str):
@@ -33,10 +41,6 @@ def built(name: str):
         if isinstance(part, NeedsModel) and (reason := part.missing()):
             pytest.skip(reason)
     return stage
-
-
-def is_neural(stage) -> bool:
-    return any(isinstance(part, NeedsModel) for _, part in components(stage))
 
 
 def named(run: Run, queries: Queries, corpus) -> dict[str, list[str]]:
@@ -188,20 +192,27 @@ for name in sys.argv[3:]:
     assert len(outputs[0].splitlines()) == len(LEXICAL) + 1
 
 
+@pytest.mark.parametrize("graph", [True, False])
 @pytest.mark.parametrize("dedup", [True, False])
 @pytest.mark.parametrize("mmr", [True, False])
-def test_a_cell_made_with_switches_is_the_strategy_of_that_name(dedup, mmr):
-    name = "rrf" + "_dedup" * dedup + "_mmr" * mmr
-    switches = [f"strategy.use.dedup={str(dedup).lower()}", f"strategy.use.mmr={str(mmr).lower()}"]
-    cell = build_strategy(strategy_config("rrf_dedup_mmr", switches))
-    assert fingerprint(cell) == fingerprint(build_strategy(strategy_config(name)))
+def test_a_cell_made_with_switches_is_the_strategy_of_that_name(graph, dedup, mmr, fresh, corpus, queries):
+    name = "rrf" + "_graph" * graph + "_dedup" * dedup + "_mmr" * mmr
+    on = {"graph": graph, "dedup": dedup, "mmr": mmr}
+    switches = [f"strategy.use.{part}={str(used).lower()}" for part, used in on.items()]
+    cell = build_strategy(strategy_config("rrf_graph_dedup_mmr", switches))
+    strategy = build_strategy(strategy_config(name))
+    assert fingerprint(cell) == fingerprint(strategy)
+    assert fresh(corpus).search(cell, queries).fingerprint == fresh(corpus).search(strategy, queries).fingerprint
 
 
 def test_every_suite_names_strategies_that_exist():
     for suite in names("suite"):
         listed = OmegaConf.load(CONF / "suite" / f"{suite}.yaml").strategies
         assert set(listed) <= set(STRATEGIES)
-    assert set(OmegaConf.load(CONF / "suite" / "all.yaml").strategies) == set(STRATEGIES)
+    everything = OmegaConf.load(CONF / "suite" / "all.yaml").strategies
+    prints = [fingerprint(build_strategy(strategy_config(name))) for name in everything]
+    assert len(set(prints)) == len(prints)  # no alias beside its strategy
+    assert set(prints) == {fingerprint(build_strategy(strategy_config(name))) for name in STRATEGIES}
 
 
 def test_common_stages_run_once(fresh, queries, corpus, monkeypatch, tmp_path):
