@@ -19,7 +19,8 @@ COINED = re.compile(
     r"(?=\w{4})[A-Z]?[a-z]{2,}[A-Z]\w+|(?=\w{4})[A-Z][a-z][A-Z]\w+|[a-z][A-Z]{2,}[a-z]?|[A-Z]{2,}[a-z]{3,}\w*"
     r"|[a-z]{3,}\d+[a-z]*|\w+\+\+|[A-Z]#"
 )
-SEEN = 3
+SEEN = 3  # uses as a noun after which what looks like an adjective is one
+NO_ACRONYM = lexicon.FUNCTION | lexicon.CALENDAR | lexicon.LABELS | lexicon.BIBLIOGRAPHY | lexicon.ROMAN
 SURNAME = re.compile(r"(?:Mc|Mac|De|Le|La|Di|Du|Van|Von|Fitz|O)[A-Z][a-z]+")
 
 
@@ -76,8 +77,8 @@ class Vocabulary:
 
 
 def _is_acronym(word: str, counts: dict[str, int]) -> bool:
-    """Capitals such as `POMDP` or `SVMs`; no heading in capitals, Roman number, or word mostly written small."""
-    if not ACRONYM.fullmatch(word) or word.lower() in lexicon.ROMAN:
+    """Capitals such as `POMDP` or `SVMs`; no heading in capitals, Roman number, venue, or word mostly written small."""
+    if not ACRONYM.fullmatch(word) or word.lower() in NO_ACRONYM:
         return False
     plain = word.lower()
     return counts.get(plain, 0) + counts.get(plain.capitalize(), 0) < counts[word] and len(word) <= 10
