@@ -10,6 +10,7 @@ from pathlib import Path
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from ingestion import config
@@ -65,7 +66,9 @@ def main(arguments: list[str]) -> int:
     def job(composed: DictConfig) -> None:
         from evaluation.runner import run
 
-        codes.append(run(composed, list(HydraConfig.get().overrides.task), outside))
+        settings = HydraConfig.get()
+        sweep = (Path(settings.sweep.dir).name, settings.job.num) if settings.mode == RunMode.MULTIRUN else None
+        codes.append(run(composed, list(settings.overrides.task), outside, sweep))
 
     sys.argv = [sys.argv[0], *rest]
     job()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import html
-import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from evaluation import table
+from evaluation import plots, table
+from evaluation.ablation import Ablation
+from evaluation.factorial import Factorial
 from ingestion.artifacts import write_atomic
 
 STYLE = """
@@ -29,37 +31,87 @@ pre { overflow: auto; font-size: 12px; border: 1px solid var(--line); border-rad
 """
 
 
-def write_reports(
-    folder: Path, summary: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], manifest: Mapping[str, Any]
-) -> None:
+@dataclass(frozen=True)
+class Findings:
+    """What a report is made of; `effects` with their factorial, and the sweep, where the run is one."""
+
+    summary: pd.DataFrame
+    arms: Mapping[str, Mapping[str, Any]]
+    manifest: Mapping[str, Any]
+    effects: pd.DataFrame | None = None
+    factorial: Factorial | None = None
+    ablation: Ablation | None = None
+
+    @property
+    def primary(self) -> str:
+        """The metric that orders the table."""
+        return str(self.manifest["primary"])
+
+    @property
+    def said(self) -> list[str]:
+        """What must stand beside the figures."""
+        return [*table.caveats(self.manifest, self.summary, self.primary), *_not_run(self.arms)]
+
+
+def write_reports(folder: Path, findings: Findings) -> None:
     """Write `report.md` and `report.html` into a results folder."""
-    write_atomic(folder / "report.md", _markdown(summary, arms, manifest))
-    write_atomic(folder / "report.html", _page(summary, arms, manifest))
+    write_atomic(folder / "report.md", _markdown(findings))
+    write_atomic(folder / "report.html", _page(findings))
 
 
-def _markdown(summary: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], manifest: Mapping[str, Any]) -> str:
-    primary = manifest["primary"]
-    board = table.leaderboard(summary, arms, primary) if len(summary) else pd.DataFrame()
-    lines = [f"# {_title(manifest)}", "", table.as_markdown(board) if len(board) else "No arm ran.", ""]
-    lines += [f"- {line}" for line in [*table.caveats(manifest, summary, primary), *_not_run(arms)]]
+def _markdown(findings: Findings) -> str:
+    summary, lines = findings.summary, [f"# {_title(findings.manifest)}", ""]
+    board = table.leaderboard(summary, findings.arms, findings.primary) if len(summary) else None
+    lines += [table.as_markdown(board) if board is not None else "No arm ran.", ""]
+    lines += [f"- {line}" for line in findings.said]
+    found = findings.effects
+    if found is not None and len(found):
+        lines += ["", "## Factorial effects", "", table.as_markdown(table.effect_cells(found, findings.primary)), ""]
+        lines += [f"- {line}" for line in table.effect_notes(found, findings.primary)]
     return "\n".join(lines) + "\n"
 
 
-def _page(summary: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], manifest: Mapping[str, Any]) -> str:
-    primary = manifest["primary"]
-    title = html.escape(_title(manifest))
-    said = [*table.caveats(manifest, summary, primary), *_not_run(arms)]
-    body = "<p>No arm ran.</p>"
-    if len(summary):
-        board = _board(table.leaderboard(summary, arms, primary))
-        body = f'<div class="plot">{_plot(summary, primary)}</div><div class="wide">{board}</div>'
-    details = html.escape(json.dumps(manifest, indent=1, sort_keys=True, ensure_ascii=False, default=str))
-    notes = "".join(f"<li>{html.escape(line)}</li>" for line in said)
+def _page(findings: Findings) -> str:
+    title = html.escape(_title(findings.manifest))
+    sections = _leaderboard(findings) + _sweep(findings) + _effects(findings)
+    manifest = json.dumps(findings.manifest, indent=1, sort_keys=True, ensure_ascii=False, default=str)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
-        f"</head><body><h1>{title}</h1>{body}<ul>{notes}</ul>"
-        f"<details><summary>Manifest</summary><pre>{details}</pre></details></body></html>\n"
+        f"</head><body><h1>{title}</h1>{sections}"
+        f"<details><summary>Manifest</summary><pre>{html.escape(manifest)}</pre></details></body></html>\n"
     )
+
+
+def _leaderboard(findings: Findings) -> str:
+    summary, notes = findings.summary, _list(findings.said)
+    if not len(summary):
+        return f"<p>No arm ran.</p>{notes}"
+    board = _board(table.leaderboard(summary, findings.arms, findings.primary))
+    drawing = plots.leaderboard(summary, table.shown_metrics(summary, findings.primary)[0])
+    return f'<div class="plot">{drawing}</div><div class="wide">{board}</div>{notes}'
+
+
+def _sweep(findings: Findings) -> str:
+    ablation, summary = findings.ablation, findings.summary
+    if ablation is None or not ablation.values or not set(ablation.values) <= set(summary["strategy"]):
+        return ""
+    metrics = [name for name in table.shown_metrics(summary, findings.primary) if not name.startswith("Judged")]
+    drawing = plots.sweep(summary, ablation.values, ablation.parameter, metrics[:4])
+    return f'<h2>Sweep of {html.escape(ablation.parameter)}</h2><div class="plot">{drawing}</div>'
+
+
+def _effects(findings: Findings) -> str:
+    found = findings.effects
+    if found is None or not len(found):
+        return ""
+    drawing = plots.effects(found, table.effect_metrics(found, findings.primary))
+    cells = _board(table.effect_cells(found, findings.primary))
+    notes = _list(table.effect_notes(found, findings.primary))
+    return f'<h2>Factorial effects</h2><div class="plot">{drawing}</div><div class="wide">{cells}</div>{notes}'
+
+
+def _list(lines: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>"
 
 
 def _title(manifest: Mapping[str, Any]) -> str:
@@ -81,24 +133,3 @@ def _board(board: pd.DataFrame) -> str:
 
 def _css(column: object) -> str:
     return "note" if column == "note" else "value"
-
-
-def _plot(summary: pd.DataFrame, primary: str) -> str:
-    """Interval bars of the primary metric as an inline SVG, best mean on top."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    metric = table.shown_metrics(summary, primary)[0]
-    rows = summary[summary["metric"] == metric].sort_values(["mean", "strategy"], ascending=[True, False])
-    with mpl.rc_context({"svg.hashsalt": "rankproof", "svg.fonttype": "none", "font.size": 9}):
-        figure = Figure(figsize=(8.5, 0.6 + 0.28 * len(rows)), layout="constrained")
-        axes = figure.add_subplot()
-        spans = [rows["mean"] - rows["lo"], rows["hi"] - rows["mean"]]
-        axes.errorbar(rows["mean"], rows["strategy"], xerr=spans, fmt="o", color="#2a6fbb", capsize=3, markersize=4)
-        axes.set_xlabel(f"{metric}, mean with 95 % interval")
-        axes.grid(axis="x", color="#dddddd")
-        axes.spines[["top", "right", "left"]].set_visible(False)
-        sink = io.StringIO()
-        figure.savefig(sink, format="svg", metadata={"Date": None, "Creator": None})
-    drawing = sink.getvalue()
-    return drawing[drawing.index("<svg") :]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
 
+from evaluation.ablation import Ablation, read_ablation
 from evaluation.benchmark import BenchmarkSpec, resolve
 from evaluation.errors import RequestError
+from evaluation.factorial import Factorial, find_factorial
 from evaluation.metrics import Metric, parse_metric
 from ingestion.config import ROOT, to_plain
 from ingestion.pipeline import Chunker, IngestSpec, build_chunker, build_ingest
@@ -33,10 +35,15 @@ class ArmSpec:
 
 @dataclass(frozen=True)
 class Request:
-    """A checked request. `config` is everything resolved, as it is written to `config.yaml`."""
+    """A checked request. `config` is everything resolved, as it is written to `config.yaml`.
+
+    `factorial`: where the suite is one; `ablation`: where a parameter or the chunker is swept.
+    """
 
     name: str
     arms: tuple[ArmSpec, ...]
+    factorial: Factorial | None
+    ablation: Ablation | None
     outside: Mapping[str, Path]
     corpus: Path
     ingest: IngestSpec
@@ -48,6 +55,7 @@ class Request:
     depth: int
     artifacts: Path
     out: Path
+    sweep: tuple[str, int] | None
     plan: bool
     allow_missing: bool
     bench: bool
@@ -55,9 +63,19 @@ class Request:
     tracking: Mapping[str, Any]
     config: Mapping[str, Any]
 
+    def chunkings(self) -> dict[str, Request]:
+        """The request once for every chunker that is compared, by label; itself without a label where none is."""
+        chunkers = self.ablation.chunkers if self.ablation else {}
+        return {label: replace(self, chunker=chunker) for label, chunker in chunkers.items()} or {"": self}
 
-def read_request(config: DictConfig, overrides: Sequence[str], outside: Mapping[str, Path]) -> Request:
-    """Check a composed configuration; `overrides` is what the user typed.
+
+def read_request(
+    config: DictConfig,
+    overrides: Sequence[str],
+    outside: Mapping[str, Path],
+    sweep: tuple[str, int] | None = None,
+) -> Request:
+    """Check a composed configuration; `overrides` is what the user typed, `sweep` names a Hydra sweep and its job.
 
     Raises:
         RequestError, MetricError, StrategyNotFoundError, StageConfigError, ConfigError: what is wrong, in at most
@@ -66,7 +84,9 @@ def read_request(config: DictConfig, overrides: Sequence[str], outside: Mapping[
     plain = to_plain(config)
     typed = dict(override.lstrip("+~").partition("=")[::2] for override in overrides)
     _refuse_contradictions(typed, outside)
-    arms, name = _arms(plain, typed)
+    ablation = read_ablation(plain["ablation"]) if plain["ablation"] else None
+    arms, name = _arms(plain, typed, ablation)
+    plain = _budgeted(plain, typed, ablation)
     benchmark = _benchmark(plain)
     _check_corpus(plain, typed, benchmark)
     if plain["depth"] < 1:
@@ -75,10 +95,12 @@ def read_request(config: DictConfig, overrides: Sequence[str], outside: Mapping[
         raise RequestError("an outside arm has the name of a strategy that runs too; give it another name")
     if not arms and not outside:
         raise RequestError("suite=none runs nothing; add outside.<arm>=<run.trec>, or choose a suite or strategy")
-    stamp = time.strftime("%Y%m%d-%H%M%S")
+    stamp = f"{sweep[0]}-{sweep[1]}" if sweep else time.strftime("%Y%m%d-%H%M%S")
     return Request(
         name=name,
         arms=arms,
+        factorial=_factorial(plain, typed, arms, ablation),
+        ablation=ablation,
         outside=outside,
         corpus=_corpus_path(plain, typed, benchmark),
         ingest=build_ingest(plain["ingest"]),
@@ -92,6 +114,7 @@ def read_request(config: DictConfig, overrides: Sequence[str], outside: Mapping[
         depth=plain["depth"],
         artifacts=Path(plain["artifacts"]),
         out=Path(plain["out"] or ROOT / "results" / "runs" / f"{stamp}-{name}"),
+        sweep=sweep,
         plan=plain["plan"],
         allow_missing=plain["allow_missing"],
         bench=plain["bench"],
@@ -105,6 +128,10 @@ def _refuse_contradictions(typed: Mapping[str, str], outside: Mapping[str, Path]
     tweaks = sorted(key for key in typed if key.startswith("strategy."))
     if "strategy" in typed and "suite" in typed:
         raise RequestError("strategy= and suite= contradict each other: give one of them")
+    if "ablation" in typed and {"strategy", "suite"} & typed.keys():
+        raise RequestError(
+            "ablation= sweeps its own strategy and runs no suite; name another one with ablation.strategy=<name>"
+        )
     if tweaks and "strategy" not in typed:
         raise RequestError(
             f"{tweaks[0]}: strategy.* changes one strategy, a suite composes each on its own;"
@@ -115,8 +142,13 @@ def _refuse_contradictions(typed: Mapping[str, str], outside: Mapping[str, Path]
         raise RequestError(missing[0])
 
 
-def _arms(plain: Mapping[str, Any], typed: Mapping[str, str]) -> tuple[tuple[ArmSpec, ...], str]:
+def _arms(
+    plain: Mapping[str, Any], typed: Mapping[str, str], ablation: Ablation | None
+) -> tuple[tuple[ArmSpec, ...], str]:
     """The strategies to run and what to call the run."""
+    if ablation is not None:
+        swept = ablation.configs.items()
+        return tuple(ArmSpec(arm, build_strategy(config), config) for arm, config in swept), ablation.name
     if "strategy" in typed:
         name = typed["strategy"].strip("'\"")
         config = plain["strategy"]
@@ -125,6 +157,32 @@ def _arms(plain: Mapping[str, Any], typed: Mapping[str, str]) -> tuple[tuple[Arm
     configs = {name: strategy_config(name) for name in wanted}
     arms = tuple(ArmSpec(name, build_strategy(config), config) for name, config in configs.items())
     return arms, str(plain["suite"]["name"])
+
+
+def _factorial(
+    plain: Mapping[str, Any], typed: Mapping[str, str], arms: tuple[ArmSpec, ...], ablation: Ablation | None
+) -> Factorial | None:
+    settings = plain["suite"].get("factorial")
+    if not settings or "strategy" in typed or ablation is not None:
+        return None
+    return find_factorial(settings, {arm.name: arm.stage for arm in arms})
+
+
+def _budgeted(plain: dict[str, Any], typed: Mapping[str, str], ablation: Ablation | None) -> dict[str, Any]:
+    """The settings with the metrics that the ablation compares by, the first one primary.
+
+    Raises:
+        RequestError: others were asked for.
+    """
+    if ablation is None or not ablation.metrics:
+        return plain
+    if {"metrics", "eval.primary"} & typed.keys():
+        raise RequestError(f"ablation {ablation.name!r} sets its metrics; change them with ablation.metrics=[...]")
+    return {
+        **plain,
+        "metrics": list(ablation.metrics),
+        "eval": {**plain["eval"], "primary": ablation.metrics[0]},
+    }
 
 
 def _corpus_path(plain: Mapping[str, Any], typed: Mapping[str, str], benchmark: BenchmarkSpec) -> Path:

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 COLUMNS = ("nDCG@5", "RR", "R@5", "Judged@5")
+LEFT = ("strategy", "effect", "note")  # columns that are words
 TOO_FEW = "too few documents"
 
 
@@ -15,7 +16,8 @@ def shown_metrics(summary: pd.DataFrame, primary: str) -> list[str]:
     """The metrics that have a column: the primary first, then the usual ones that were computed."""
     there = list(dict.fromkeys(summary["metric"]))
     wanted = [primary, *COLUMNS]
-    return [name for name in dict.fromkeys(wanted) if name in there] or there[:4]
+    found = [name for name in dict.fromkeys(wanted) if name in there]
+    return found if len(found) > 1 else list(dict.fromkeys([*found, *there]))[:4]
 
 
 def leaderboard(summary: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], primary: str) -> pd.DataFrame:
@@ -26,6 +28,38 @@ def leaderboard(summary: pd.DataFrame, arms: Mapping[str, Mapping[str, Any]], pr
         _row(str(name), summary[summary["strategy"] == name], arms[str(name)], metrics) for name in first["strategy"]
     ]
     return pd.DataFrame(rows)
+
+
+def effect_metrics(found: pd.DataFrame, primary: str) -> list[str]:
+    """The metrics whose effects are printed: the primary first, then the usual ones and what the graph adds."""
+    there = list(dict.fromkeys(found["metric"]))
+    wanted = [primary, "RR", "R@5", "EntCov@5", "RelCov@5"]
+    return [name for name in dict.fromkeys(wanted) if name in there][:5]
+
+
+def effect_cells(found: pd.DataFrame, primary: str) -> pd.DataFrame:
+    """One row per effect, one column per metric: the effect with its interval, all cells as text."""
+    metrics = effect_metrics(found, primary)
+    cells = {(str(row.effect), str(row.metric)): _effect(row) for row in found.itertuples()}
+    names = list(dict.fromkeys(found["effect"]))
+    return pd.DataFrame([{"effect": name, **{m: cells[name, m] for m in metrics}} for name in names])
+
+
+def _effect(row: Any) -> str:
+    """An effect with its interval; a star where the interval leaves out 0."""
+    star = "*" if row.lo > 0 or row.hi < 0 else ""
+    return f"{row.diff:+.3f} [{row.lo:+.3f} {row.hi:+.3f}]{star}"
+
+
+def effect_notes(found: pd.DataFrame, primary: str) -> list[str]:
+    """What must be said beside the effects."""
+    row = found[found["metric"] == primary].iloc[0]
+    lines = [
+        f"paired over {row['n']} questions of {row['clusters']} documents; main effect: cells with the part minus "
+        "cells without; interaction: half the difference of one effect with and without the other",
+        "* leaves out 0, without a correction for looking at many effects",
+    ]
+    return lines + ([f"{TOO_FEW}: no verdict may rest on these intervals"] if row["note"] else [])
 
 
 def _row(name: str, rows: pd.DataFrame, arm: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, str]:
@@ -54,7 +88,7 @@ def as_text(table: pd.DataFrame) -> str:
     columns = [str(column) for column in table.columns if column != "note" or table["note"].str.len().max()]
     rows = [columns, *([str(cell) for cell in row] for row in table[columns].to_numpy())]
     widths = [max(len(row[at]) for row in rows) for at in range(len(columns))]
-    left = [column in ("strategy", "note") for column in columns]
+    left = [column in LEFT for column in columns]
     lines = [
         "  ".join(
             cell.ljust(w) if is_left else cell.rjust(w) for cell, w, is_left in zip(row, widths, left, strict=True)
@@ -67,7 +101,7 @@ def as_text(table: pd.DataFrame) -> str:
 def as_markdown(table: pd.DataFrame) -> str:
     """A Markdown table; `|` in a cell is escaped."""
     head = "| " + " | ".join(table.columns) + " |"
-    rule = "|" + "|".join(" --- " if column in ("strategy", "note") else " ---: " for column in table.columns) + "|"
+    rule = "|" + "|".join(" --- " if column in LEFT else " ---: " for column in table.columns) + "|"
     rows = ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in table.to_numpy()]
     return "\n".join([head, rule, *rows])
 

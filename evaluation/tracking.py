@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 RUN_ID = "rankproof.run_id"
+SWEEP = "rankproof.sweep"
 LONGEST_PARAMETER = 500
 BATCH = 90
 
@@ -91,24 +92,53 @@ def _log(folder: Path, uri: str, experiment: str) -> str:
     client = MlflowClient(tracking_uri=uri)
     found = client.get_experiment_by_name(experiment)
     number = found.experiment_id if found else _create_experiment(client, experiment)
-    known = client.search_runs([number], f"tags.`{RUN_ID}` = '{manifest['run_id']}' and tags.`level` = 'parent'")
+    known = _found(client, number, f"{RUN_ID}.{manifest['run_id']}", manifest["run_id"])
     if known:
-        return str(known[0].info.run_id)
-    parameters = flatten({key: manifest["config"][key] for key in manifest["config"] if key != "strategy"})
-    tags = _tags(manifest) | {"level": "parent"}
-    parent = _run(client, number, manifest["name"], tags, parameters, {"arms": float(len(arms))})
+        return known
+    parent = _parent(client, number, manifest, arms)
     for name, arm in arms.items():
         rows = summary[summary["strategy"] == name]
         child_tags = {**_tags(manifest), "mlflow.parentRunId": parent, "level": "arm", "state": arm["state"]}
         child_tags |= {"reason": str(arm.get("reason") or ""), "ranking": str(arm.get("fingerprint") or "")}
-        parameters = flatten(arm.get("config") or {}) | {"strategy": name, "split": manifest["split"]}
+        parameters = _varied(manifest) | flatten(arm.get("config") or {}) | {"strategy": name}
         child = _run(client, number, name, child_tags, parameters, _metrics(rows, arm))
         for path in (folder / "runs" / f"{name}.trec", folder / "traces" / f"{name}.parquet"):
             if path.is_file():
                 client.log_artifact(child, str(path))
-    client.log_artifacts(parent, str(folder))
+    client.log_artifacts(parent, str(folder), folder.name if manifest.get("sweep") else None)
     client.set_terminated(parent)
     return parent
+
+
+def _found(client: MlflowClient, experiment: str, tag: str, value: str) -> str | None:
+    """The parent run that bears this tag."""
+    runs = client.search_runs([experiment], f"tags.`{tag}` = '{value}' and tags.`level` = 'parent'")
+    return str(runs[0].info.run_id) if runs else None
+
+
+def _parent(client: MlflowClient, experiment: str, manifest: Mapping[str, Any], arms: Mapping[str, Any]) -> str:
+    """The run over a run's arms: its own, or for a job of a Hydra sweep the one that all its jobs share.
+
+    It bears a tag for every result folder in it.
+    """
+    mark = f"{RUN_ID}.{manifest['run_id']}"
+    sweep = manifest.get("sweep")
+    if not sweep:
+        parameters = flatten({key: value for key, value in manifest["config"].items() if key != "strategy"})
+        tags = {**_tags(manifest), mark: manifest["run_id"], "level": "parent"}
+        return _run(client, experiment, manifest["name"], tags, parameters, {"arms": float(len(arms))})
+    shared = _found(client, experiment, SWEEP, sweep)
+    if shared is None:
+        tags = {"level": "parent", SWEEP: sweep, "code": manifest["code"]}
+        shared = _run(client, experiment, f"sweep {sweep}", tags, {}, {})
+    client.set_tag(shared, mark, manifest["run_id"])
+    return shared
+
+
+def _varied(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters outside the strategy by which the jobs of a sweep can differ."""
+    config = manifest["config"]
+    return flatten({key: config[key] for key in ("split", "seed", "depth", "chunker", "ingest") if key in config})
 
 
 def _create_experiment(client: MlflowClient, name: str) -> str:

@@ -25,6 +25,7 @@ os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 ROOT = Path(__file__).resolve().parent.parent
 CONF = ROOT / "conf"
+ADDABLE = ("hydra", "experiment", "ablation.chunkers.")  # what `+key=value` may add
 STRING_KEYS = {"corpus.path", "benchmark.path", "benchmark.queries", "benchmark.qrels", "artifacts", "out", "split"}
 
 
@@ -39,6 +40,7 @@ class Schema:
     store: Any = None
     strategy: Any = None
     suite: Any = None
+    ablation: Any = None
     eval: Any = None
     tracking: Any = None
     seed: int = 0
@@ -130,7 +132,7 @@ def check_added(config: DictConfig, overrides: Sequence[str], config_name: str) 
     """
     for override in overrides:
         key = override.partition("=")[0]
-        if key.startswith("+") and not key.strip("+").startswith(("hydra", "experiment")):
+        if key.startswith("+") and not key.strip("+").startswith(ADDABLE):
             key = key.strip("+").partition("@")[0]
             raise ConfigError(_unknown(key, config_name, []))
 

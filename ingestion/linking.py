@@ -40,7 +40,7 @@ class Linker:
 
     @cached_property
     def _tree(self) -> tuple[Longs, Longs, Ints]:
-        """Sorted keys (state * n_words + word), the state each leads to, and the node that ends at a state, -1: none."""
+        """Sorted keys (state * n_words + word), the state each leads to, and the node that ends at a state or -1."""
         steps: dict[tuple[int, int], int] = {}
         ends = {}
         for node, forms in enumerate(self.forms):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -47,7 +48,7 @@ class Edges:
 
 
 def edges_of(words: Words, found: Mentions, texts: Sequence[str], documents: Sequence[str], min_weight: int) -> Edges:
-    """Typed relations of neighbouring mentions, and co-occurrence of all others, in at least `min_weight` sentences."""
+    """Typed relations of neighbouring mentions; co-occurrence of all others in at least `min_weight` sentences."""
     first, second = _pairs(words.sentence[found.first], found.node)
     head, tail = found.node[first].astype(np.int64), found.node[second].astype(np.int64)
     kind = np.full(len(first), TYPES.index(CO_OCCURS), dtype=np.int64)
@@ -106,7 +107,7 @@ def _wordings(words: Words) -> Longs:
     known: dict[bytes, int] = {}
     spelled = words.spelling.tobytes()
     bounds = np.searchsorted(words.sentence, np.arange(len(words.sentences) + 1)).tolist()
-    keys = (spelled[4 * low : 4 * high] for low, high in zip(bounds, bounds[1:], strict=False))
+    keys = (spelled[4 * low : 4 * high] for low, high in pairwise(bounds))
     return np.asarray([known.setdefault(key, len(known)) for key in keys], dtype=np.int64)
 
 

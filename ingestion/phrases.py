@@ -15,9 +15,9 @@ from ingestion.tokens import Flags, Longs, Words
 class Phrases:
     """The distinct sequences of `length` words; a row per sequence.
 
-    `start` int64: the word at which one occurrence begins, one without capitals if there is one. `count`, `documents`,
-    `burst` int64: occurrences, documents, and occurrences in the document with most of them. Shares, float64: `named`
-    written with capitals throughout, `whole` between marks and function words, `prose` beside a word written small.
+    `start` int64: the word at which one occurrence begins, without capitals if there is such a one. `count`,
+    `documents`, `burst` int64: occurrences, documents, and occurrences in the document with most of them. Shares,
+    float64: `named` written with capitals throughout, `whole` between marks and function words, `prose` beside a word written small.
     `place`, `of` int64 [n_occurrences]: the word at which each occurrence begins, and its row.
     """
 
@@ -39,7 +39,7 @@ class Marks:
 
     `word` int64: number of its normal word. `content`: may be part of a term. `head`, `tail`: may begin, may end one.
     `capital`: written with a capital. `left`, `right`: a function word, a verb or a mark stands before, behind it.
-    `small_before`, `small_after`: a word without capitals stands there, with no mark or hyphen between.
+    `small_before`, `small_after`: a word without capitals stands there, no mark or hyphen between.
     `document` int64. `fresh`: counts (a repeated sentence does not).
     """
 

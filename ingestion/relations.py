@@ -11,6 +11,7 @@ _BE = r"(?:is|are|was|were|be|been|being)"
 _ADVERB = r"(?:(?:also|then|often|usually|further|again|both|directly|only|thus|therefore|\w+ly) )*"
 _ARTICLE = r"(?:(?:a|an|the|our|their|its|both|all|each|such) )?"
 _MODIFIERS = r"(?:[\w-]+ ){0,3}?"
+_SORT_OF = r"(?:(?:special |particular )?(?:kind|type|form|variant|case|class) of )?"
 _END = rf"{_ARTICLE}{_MODIFIERS}"
 
 
@@ -29,7 +30,7 @@ PATTERNS: tuple[tuple[str, re.Pattern[str], bool], ...] = tuple(
         ),
         (
             "is_a",
-            rf"^,? ?{_ADVERB}{_BE} (?:a|an|one) (?:(?:special |particular )?(?:kind|type|form|variant|case|class) of )?{_END}$",
+            rf"^,? ?{_ADVERB}{_BE} (?:a|an|one) {_SORT_OF}{_END}$",
             False,
         ),
         ("is_a", rf"^,? (?:a|an) (?:(?:kind|type|form|variant|special case) of ){_END}$", False),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ class Words:
 
     `surface` distinct spellings. Per word: `spelling` int32 (row of `surface`), `text` int32 (row of the texts),
     `start` and `end` int64 (offsets in its text), `sentence` int32 (numbered through), `apart` bool (a mark or a
-    sentence end stands before it), `joined` bool (a hyphen stands before it). `sentences` int64 [n_sentences, 3]: text,
+    sentence end is before it), `joined` bool (a hyphen stands before it). `sentences` int64 [n_sentences, 3]: text,
     start and end of each.
     """
 
@@ -85,7 +86,7 @@ class Words:
         spelled = self.spelling.tobytes()
         seen: set[tuple[str, bytes]] = set()
         fresh = np.zeros(len(starts), dtype=np.bool_)
-        for row, (low, high) in enumerate(zip(bounds, bounds[1:], strict=False)):
+        for row, (low, high) in enumerate(pairwise(bounds.tolist())):
             key = (group[self.text[low]], spelled[4 * low : 4 * high])
             fresh[row] = key not in seen
             seen.add(key)

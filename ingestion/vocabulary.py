@@ -77,7 +77,7 @@ class Vocabulary:
 
 
 def _is_acronym(word: str, counts: dict[str, int]) -> bool:
-    """Capitals such as `POMDP` or `SVMs`; no heading in capitals, Roman number, venue, or word mostly written small."""
+    """Capitals such as `POMDP` or `SVMs`; no heading in capitals, Roman number, venue, or word mostly small."""
     if not ACRONYM.fullmatch(word) or word.lower() in NO_ACRONYM:
         return False
     plain = word.lower()

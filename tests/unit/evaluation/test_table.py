@@ -7,7 +7,7 @@ import re
 import pandas as pd
 
 from evaluation import table
-from evaluation.report import write_reports
+from evaluation.report import Findings, write_reports
 
 ARMS = {
     "a|b": {"state": "ran", "reason": "", "latency_p50_ms": 1.26, "latency_p95_ms": 2.0, "index_bytes": 1_500_000},
@@ -67,7 +67,7 @@ def test_what_limits_the_figures_is_said():
 
 
 def test_reports_escape_what_they_show_and_need_no_network(tmp_path):
-    write_reports(tmp_path, summary(), ARMS, MANIFEST)
+    write_reports(tmp_path, Findings(summary(), ARMS, MANIFEST))
     page, text = (tmp_path / "report.html").read_text(), (tmp_path / "report.md").read_text()
     assert "a\\|b" in text
     assert "&lt;model&gt;" in page
