@@ -31,6 +31,7 @@ def effects(found: pd.DataFrame, metrics: Sequence[str]) -> str:
             _bars(axes, rows["diff"], rows["lo"], rows["hi"], names)
             axes.axvline(0, color="#888888", linewidth=1)
             axes.set_xlabel(f"effect on {metric}")
+            axes.locator_params(axis="x", nbins=3)
     return _svg(sink)
 
 
@@ -43,7 +44,7 @@ def sweep(summary: pd.DataFrame, values: Mapping[str, float], parameter: str, me
             axes.fill_between(list(values.values()), rows["lo"], rows["hi"], color=colour, alpha=0.12, linewidth=0)
         axes.set_xlabel(parameter)
         axes.set_ylabel("mean with 95 % interval")
-        axes.legend(frameon=False)
+        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
         axes.grid(color=GREY)
         axes.spines[["top", "right"]].set_visible(False)
         if max(values.values()) > 100 * (sorted(values.values())[1] or 1):

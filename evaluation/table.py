@@ -125,11 +125,9 @@ def caveats(manifest: Mapping[str, Any], summary: pd.DataFrame, primary: str) ->
         lines.append(f"{TOO_FEW} ({few} < 10): the intervals are shown, no verdict may rest on them")
     judged = summary[summary["metric"].str.startswith("Judged@") & (summary["mean"] < 0.8)]
     if len(judged):
-        lines.append(
-            "few retrieved chunks are judged (below .8) for "
-            + ", ".join(dict.fromkeys(judged["strategy"]))
-            + ": their scores are lower bounds"
-        )
+        low = list(dict.fromkeys(judged["strategy"]))
+        which = ", ".join(low) if len(low) < summary["strategy"].nunique() else "every arm"
+        lines.append(f"few retrieved chunks are judged (below .8) for {which}: their scores are lower bounds")
     if manifest["split"] == "all":
         lines.append("split=all mixes dev and test: contaminated if anything was tuned")
     lines.append(f"ordered by {primary}; an order is not a verdict: read the intervals")

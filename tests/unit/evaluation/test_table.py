@@ -75,5 +75,5 @@ def test_reports_escape_what_they_show_and_need_no_network(tmp_path):
     assert "<svg" in page
     assert re.findall(r"""(?:src|href)=["']?(?:https?:)?//[^"' >]*|url\((?!#)""", page) == []
     assert "<script" not in page
-    write_reports(tmp_path / "again", summary(), ARMS, MANIFEST)
+    write_reports(tmp_path / "again", Findings(summary(), ARMS, MANIFEST))
     assert (tmp_path / "again" / "report.html").read_bytes() == (tmp_path / "report.html").read_bytes()
