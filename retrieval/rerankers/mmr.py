@@ -33,7 +33,7 @@ class Mmr:
             raise ValueError(f"lam={self.lam} must be between 0 and 1 and pool={self.pool} at least 1")
 
     def rerank(self, ctx: Context, queries: Queries, run: Run) -> Run:
-        """The ranking with its head reordered."""
+        """The ranking with its head reordered; the trace names the picked chunk that a later one resembles most."""
         if not len(run):
             return run
         vectors = chunk_vectors(ctx)
@@ -43,21 +43,33 @@ class Mmr:
         position = run.rank.astype(np.float64)
         bounds = pool.bounds(len(queries))
         placed = position[head]
+        like, similar = np.full(len(pool), -1, dtype=np.int32), np.zeros(len(pool))
         for low, high in zip(bounds.tolist(), bounds[1:].tolist(), strict=False):
             rows = vectors[pool.chunk[low:high]]
-            placed[low:high] = _places(relevance[low:high], (rows @ rows.T).toarray(), self.lam)
+            placed[low:high], nearest, similar[low:high] = _places(
+                relevance[low:high], (rows @ rows.T).toarray(), self.lam
+            )
+            like[low:high] = np.where(nearest < 0, -1, pool.chunk[low:high][nearest])
+        later = placed > position[head]
+        ctx.note("moved down", pool.query[later], pool.chunk[later], like[later], similar[later])
         position[head] = placed
         return make_run(run.query, run.chunk, -position, ctx.depth)
 
 
-def _places(relevance: Floats, similarity: npt.NDArray[np.float64], lam: float) -> Floats:
-    """The new rank of each candidate, from 1, float64 [n]; equal values keep the input order."""
-    places = np.zeros(len(relevance))
-    nearest = np.zeros(len(relevance))
+def _places(
+    relevance: Floats, similarity: npt.NDArray[np.float64], lam: float
+) -> tuple[Floats, npt.NDArray[np.int64], Floats]:
+    """The new rank of each candidate, from 1, float64 [n]; equal values keep the input order.
+
+    Also the candidate picked before it to which it is most similar (-1: none), and that similarity.
+    """
+    places, nearest = np.zeros(len(relevance)), np.zeros(len(relevance))
+    like = np.full(len(relevance), -1, dtype=np.int64)
     for place in range(1, len(relevance) + 1):
         value = np.round(lam * relevance - (1 - lam) * nearest, PLACES)
         value[places > 0] = -np.inf
         best = int(np.argmax(value))
         places[best] = place
-        nearest = np.maximum(nearest, similarity[best])
-    return places
+        closer = (similarity[best] > nearest) & (places == 0)
+        nearest[closer], like[closer] = similarity[best][closer], best
+    return places, like, nearest

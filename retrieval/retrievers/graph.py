@@ -24,10 +24,10 @@ class Graph:
 
     `mode` local: the question's entities (longest match first) are activated with their IDF; each entity hands
     `hop` times its activation to its neighbours, in proportion to w_ij / sqrt(d_i d_j) (w: sentences that join two
-    entities, d: their sum over a node, so that hubs are damped), to the `neighbours` strongest ones; a chunk's score is
-    the sum of the activations of its entities. `mode` global: the question is compared with the words of the Louvain
-    communities (cosine of TF-IDF), and the entities of the best `communities` are activated with similarity times IDF.
-    `fallback` community: a question without a known entity is asked globally, which the trace says.
+    entities, d: their sum over a node, so that hubs are damped), to the `neighbours` strongest ones; a chunk's score
+    is the sum of the activations of its entities. `mode` global: the question is compared with the words of the
+    Louvain communities (cosine of TF-IDF), and the entities of the best `communities` are activated with similarity
+    times IDF. `fallback` community: a question without a known entity is asked globally, which the trace says.
     """
 
     VERSION: ClassVar[int] = 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from retrieval.analysis import tokens
 from retrieval.rerankers.dedup import Dedup
 from retrieval.rerankers.mmr import Mmr
 from retrieval.schema import Queries, empty_run, make_run
-from retrieval.stage import Context
+from retrieval.stage import Context, Pipeline
 from tests.contract.conftest import corpus_of, corpus_rows
 
 ONE = Queries.of(["q"], ["rank"])
@@ -136,6 +138,37 @@ def test_against_a_greedy_loop_over_cosines_of_scikit_learn(lam, tmp_path):
         value = [lam * relevance[c] - (1 - lam) * max([cosine[c][p] for p in picked], default=0) for c in left]
         picked.append(left.pop(int(np.argmax(np.round(value, 12)))))
     assert reranked(ctx, scores.tolist(), lam=lam) == picked
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A ranking that was worked out by hand."""
+
+    VERSION: ClassVar[int] = 1
+    chunks: tuple[int, ...]
+    scores: tuple[float, ...]
+
+    def search(self, ctx, queries):
+        return make_run([0] * len(self.chunks), self.chunks, self.scores, 100)
+
+
+def test_the_trace_names_what_a_dropped_chunk_repeats(tmp_path):
+    ctx = context([("d0", FIVE), ("d0", THREE), ("d1", SIX), ("d2", FIVE)], tmp_path)
+    first = Fixed((2, 0, 1, 3), (4, 3, 2, 1))
+    events = ctx.remembered(Pipeline(first, (("dedup", Dedup()),)), ONE).events.to_pylist()
+    # 1 is the like of 0 (3 of 5 terms), 3 has the text of 0
+    assert [(row["event"], row["chunk"], row["other"]) for row in events] == [("repeats", 1, 0), ("repeats", 3, 0)]
+
+
+def test_the_trace_names_the_like_of_a_chunk_that_moved_down(tmp_path):
+    ctx = context(COPIES, tmp_path)
+    first = Fixed((0, 1, 2, 3), (4, 3.5, 3, 2))
+    events = ctx.remembered(Pipeline(first, (("mmr", Mmr(lam=0.5)),)), ONE).events.to_pylist()
+    assert [(row["event"], row["chunk"], row["other"]) for row in events] == [
+        ("moved down", 1, 0),
+        ("moved down", 2, 0),
+    ]
+    assert [row["value"] for row in events] == pytest.approx([1.0, 1.0])
 
 
 def test_an_empty_ranking_stays_empty(tmp_path):
