@@ -19,7 +19,8 @@ from ingestion.config import load, to_plain
 from ingestion.pipeline import build_chunker, build_ingest, ingest
 from ingestion.schema import Corpus
 from retrieval.build import build_strategy, strategy_config
-from retrieval.errors import ModelLoadError
+from retrieval.errors import FilterError, ModelLoadError, RetrievalError
+from retrieval.filters import Where
 from retrieval.models import NeedsModel
 from retrieval.schema import Queries, Run
 from retrieval.stage import Context, Retriever, components, walk
@@ -50,6 +51,15 @@ class Hit:
 
 
 @dataclass(frozen=True)
+class Ranked:
+    """What one strategy answers to a question; `reason` says why it could not run, or is empty."""
+
+    strategy: str
+    hits: tuple[Hit, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Searcher:
     """A corpus ready to be searched by any strategy; indexes are artifacts, built at the first search."""
 
@@ -74,21 +84,53 @@ class Searcher:
         corpus = ingest(Path(path), build_ingest(plain["ingest"]), build_chunker(plain["chunker"]), store)
         return Searcher(corpus, store, plain["seed"])
 
-    def search(self, question: str, strategy: str = "bm25", k: int = 10, overrides: Sequence[str] = ()) -> list[Hit]:
+    def search(
+        self,
+        question: str,
+        strategy: str = "bm25",
+        k: int = 10,
+        overrides: Sequence[str] = (),
+        where: Where | None = None,
+    ) -> list[Hit]:
         """The best k chunks for a question, best first; overrides as in `strategy.then.mmr.lam=.5`.
 
         Raises:
-            StrategyNotFoundError, StageConfigError, ConfigError, ModelLoadError: what is wrong and the remedy.
+            StrategyNotFoundError, StageConfigError, ConfigError, ModelLoadError, FilterError: what is wrong and the
+                remedy.
         """
-        return self.search_stage(question, build_strategy(strategy_config(strategy, overrides)), k)
+        return self.search_stage(question, build_strategy(strategy_config(strategy, overrides)), k, where)
 
-    def search_stage(self, question: str, stage: Retriever, k: int) -> list[Hit]:
+    def search_stage(self, question: str, stage: Retriever, k: int, where: Where | None = None) -> list[Hit]:
         """The same for stages that are built already."""
+        return self._hits(self._context(k, where), question, stage, k)
+
+    def compare(
+        self, question: str, stages: Mapping[str, Retriever], k: int = 5, where: Where | None = None
+    ) -> list[Ranked]:
+        """The best k chunks of several strategies; what they share is searched once, who cannot run says why.
+
+        Raises:
+            FilterError: the filter names a document that is not there.
+        """
+        ctx = self._context(k, where)
+        ranked = []
+        for name, stage in stages.items():
+            try:
+                ranked.append(Ranked(name, tuple(self._hits(ctx, question, stage, k))))
+            except FilterError:
+                raise
+            except RetrievalError as error:
+                ranked.append(Ranked(name, (), f"did not run: {error}"))
+        return ranked
+
+    def _context(self, k: int, where: Where | None) -> Context:
+        return Context(self.corpus, self.store, depth=max(100, k), seed=self.seed, remember=False, where=where)
+
+    def _hits(self, ctx: Context, question: str, stage: Retriever, k: int) -> list[Hit]:
         for _, part in components(stage):
             if isinstance(part, NeedsModel) and (reason := part.missing()):
                 raise ModelLoadError(reason)
         queries = Queries.of([QID], [question])
-        ctx = Context(self.corpus, self.store, depth=max(100, k), seed=self.seed, remember=False)
         runs = {path: ctx.search(part, queries) for path, part in walk(stage)}
         placed = {path: _places(run) for path, run in runs.items()}
         last = list(runs.values())[-1]

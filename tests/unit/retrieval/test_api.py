@@ -136,7 +136,7 @@ def test_a_wrong_request_has_exit_code_2(more, said, typed, capsys):
 
 def test_nothing_found_is_said_and_no_failure(typed, capsys):
     assert main(["zzzz", *typed]) == 0
-    assert capsys.readouterr().out == "nothing found: no chunk shares an indexed term with the question\n"
+    assert capsys.readouterr().out == "nothing found: no chunk that may be shown fits the question\n"
 
 
 def test_help_and_no_question(capsys):
