@@ -8,8 +8,10 @@ from collections.abc import Iterable
 
 from ingestion.lexicon import FUNCTION
 
-IN_BRACKETS = re.compile(r"((?:[\w'’-]+[\s]+){1,12})\(\s*([A-Z][A-Za-z0-9-]{1,9}?)s?\s*[);,]")
-BEFORE = re.compile(r"\b([A-Z][A-Z0-9]{1,8})s?\s+\(\s*((?:[a-zA-Z][\w'’-]*\s+){1,6}[a-zA-Z][\w'’-]*)\s*\)")
+IN_BRACKETS = re.compile(r"\(\s*([A-Z][A-Za-z0-9-]{1,9}?)s?\s*[);,]")
+EXPLAINED = re.compile(r"\b([A-Z][A-Z0-9]{1,8})s?\s+\(\s*([a-zA-Z][^()]{3,80}?)\s*\)")
+BEFORE = re.compile(r"[\w'’-]+(?:\s+[\w'’-]+)*\s*$")
+FARTHEST = 160  # characters in front of the brackets that may hold the expansion
 
 
 def expansions(texts: Iterable[str]) -> dict[str, str]:
@@ -17,8 +19,9 @@ def expansions(texts: Iterable[str]) -> dict[str, str]:
     found: dict[str, Counter[str]] = {}
     for text in texts:
         for match in IN_BRACKETS.finditer(text):
-            _add(found, match[2], expansion(match[2], match[1].split()))
-        for match in BEFORE.finditer(text):
+            before = BEFORE.search(text[max(0, match.start() - FARTHEST) : match.start()])
+            _add(found, match[1], expansion(match[1], before[0].split() if before else []))
+        for match in EXPLAINED.finditer(text):
             words = match[2].split()
             long = expansion(match[1], words)
             _add(found, match[1], long if long == " ".join(words) else None)

@@ -17,7 +17,8 @@ class Phrases:
 
     `start` int64: the word at which one occurrence begins, without capitals if there is such a one. `count`,
     `documents`, `burst` int64: occurrences, documents, and occurrences in the document with most of them. Shares,
-    float64: `named` written with capitals throughout, `whole` between marks and function words, `prose` beside a word written small.
+    float64: `named` written with capitals throughout, `whole` between marks and function words, `prose` beside a word
+    written small.
     `place`, `of` int64 [n_occurrences]: the word at which each occurrence begins, and its row.
     """
 

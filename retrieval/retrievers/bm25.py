@@ -41,10 +41,12 @@ class Bm25:
         terms = corpus.query_counts(queries.query)
         if self.engine == "rank_bm25":
             return self._reference(corpus, terms, ctx)
+        return self.postings(ctx).search(terms, ctx.depth, ctx.allowed)
+
+    def postings(self, ctx: Context) -> Postings:
+        """The index, an artifact: what other stages search with queries of their own."""
         spec = {"analyser": digest(), "version": self.VERSION, **asdict(self)}
-        return ctx.artifact("bm25", spec, lambda out: self._build(corpus, out), Postings.load).search(
-            terms, ctx.depth, ctx.allowed
-        )
+        return ctx.artifact("bm25", spec, lambda out: self._build(analysed(ctx), out), Postings.load)
 
     def _build(self, corpus: Analysed, folder: Path) -> None:
         import bm25s
