@@ -13,12 +13,12 @@ TEST_EXTRAS := [neural,weights,openvino,qdrant,lance,corpus,sweep,dev]
 endif
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
-.PHONY: eval test check ui corpus benchmarks clean
+.PHONY: eval test check ui qdrant corpus benchmarks clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n 's/^# \(make\|LIGHT\)/\1/p' Makefile
-	@echo "make ui: open the MLflow UI.   make corpus: rebuild the bundled papers.   make benchmarks: speed ratios."
+	@echo "make ui: open the MLflow UI.   make qdrant: start a Qdrant server (Docker).   make corpus: rebuild the bundled papers.   make benchmarks: speed ratios."
 
 eval: $(VENV)/.eval$(MARK)
 	$(BIN)/python run_eval.py suite=core allow_missing=true
@@ -32,6 +32,10 @@ test: $(VENV)/.test$(MARK)
 
 ui: $(VENV)/.eval$(MARK)
 	$(BIN)/mlflow ui --backend-store-uri sqlite:///results/mlflow.db
+
+qdrant:
+	docker compose up -d qdrant
+	@echo "search it with strategy=qdrant strategy.first.url=http://localhost:6333"
 
 corpus: $(VENV)/.test$(MARK)
 	$(BIN)/python corpus/build.py

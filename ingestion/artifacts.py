@@ -167,7 +167,7 @@ class ArtifactStore:
                 }
                 for path in paths
             }
-            size = sum(path.stat().st_size for path in paths)
+            size = sum(_on_disk(path) for path in paths)
             manifest = {
                 "kind": kind,
                 "spec": _canonical(spec),
@@ -211,6 +211,12 @@ def write_atomic(path: Path, content: str | bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _on_disk(path: Path) -> int:
+    """Bytes that a file takes; an engine may reserve far more than it fills."""
+    stat = path.stat()
+    return min(stat.st_size, 512 * getattr(stat, "st_blocks", stat.st_size))
 
 
 def _manifest(folder: Path) -> dict[str, Any] | None:

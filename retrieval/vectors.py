@@ -18,6 +18,7 @@ from retrieval.stage import Context
 
 Vectors = npt.NDArray[np.float32]
 PLACES = 6  # decimal places of an inner product that count
+MARGIN = np.float32(2e-6)  # more than rounding to 6 places can move a score
 BLOCK = 2_000_000  # scores held at once
 TRUNCATED = "chunks truncated by the encoder"
 PART = 2_048  # texts embedded between two looks at the progress bar
@@ -99,9 +100,10 @@ def exact_search(queries: Vectors, chunks: Vectors, depth: int, allowed: npt.NDA
 
 def _top(scores: Vectors, kept: int, first: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
     """Query, chunk and score of every chunk that reaches its query's last kept score; `make_run` breaks the ties."""
-    rounded = np.round(scores.astype(np.float64), PLACES)
     if not kept:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    last = np.partition(rounded, rounded.shape[1] - kept, axis=1)[:, rounded.shape[1] - kept]
-    query, chunk = np.nonzero(rounded >= last[:, None])
-    return query + first, chunk, rounded[query, chunk]
+    last = np.partition(scores, scores.shape[1] - kept, axis=1)[:, scores.shape[1] - kept]
+    query, chunk = np.nonzero(scores >= (last - MARGIN)[:, None])
+    value = np.round(scores[query, chunk].astype(np.float64), PLACES)
+    reach = value >= np.round(last.astype(np.float64), PLACES)[query]
+    return query[reach] + first, chunk[reach], value[reach]
