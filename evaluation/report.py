@@ -50,7 +50,7 @@ class Findings:
     @property
     def said(self) -> list[str]:
         """What must stand beside the figures."""
-        return [*table.caveats(self.manifest, self.summary, self.primary), *_not_run(self.arms)]
+        return [*table.caveats(self.manifest, self.summary, self.primary), *table.not_run(self.arms)]
 
 
 def write_reports(folder: Path, findings: Findings) -> None:
@@ -116,10 +116,6 @@ def _list(lines: Sequence[str]) -> str:
 
 def _title(manifest: Mapping[str, Any]) -> str:
     return f"{manifest['name']} on {manifest['benchmark']['name']} ({manifest['split']}), {manifest['time']}"
-
-
-def _not_run(arms: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return [f"{arm['state']}: {name}: {arm['reason']}" for name, arm in arms.items() if arm["state"] != "ran"]
 
 
 def _board(board: pd.DataFrame) -> str:

@@ -203,9 +203,8 @@ def show(
         print("\n".join(table.effect_notes(found, primary)) + "\n")
     for line in table.caveats(manifest, summary, primary):
         print(line)
-    for arm in arms:
-        if arm.state != RAN:
-            print(f"{arm.state}: {arm.name}: {arm.reason}")
+    for line in table.not_run(arms_json(arms)):
+        print(line)
 
 
 def track(request: Request) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 
 COLUMNS = ("nDCG@5", "RR", "R@5", "Judged@5")
 LEFT = ("strategy", "effect", "note")  # columns that are words
+MOST_NAMED = 5  # arms that a sentence lists by name
 TOO_FEW = "too few documents"
 
 
@@ -126,9 +127,19 @@ def caveats(manifest: Mapping[str, Any], summary: pd.DataFrame, primary: str) ->
     judged = summary[summary["metric"].str.startswith("Judged@") & (summary["mean"] < 0.8)]
     if len(judged):
         low = list(dict.fromkeys(judged["strategy"]))
-        which = ", ".join(low) if len(low) < summary["strategy"].nunique() else "every arm"
+        n_arms = summary["strategy"].nunique()
+        which = ", ".join(low) if len(low) <= MOST_NAMED else f"{len(low)} of {n_arms} arms"
         lines.append(f"few retrieved chunks are judged (below .8) for {which}: their scores are lower bounds")
     if manifest["split"] == "all":
         lines.append("split=all mixes dev and test: contaminated if anything was tuned")
     lines.append(f"ordered by {primary}; an order is not a verdict: read the intervals")
     return lines
+
+
+def not_run(arms: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Who is absent or failed, and why; arms with one reason share a line."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for name, arm in arms.items():
+        if arm["state"] != "ran":
+            reasons.setdefault((str(arm["state"]), str(arm["reason"])), []).append(name)
+    return [f"{state}: {', '.join(names)}: {reason}" for (state, reason), names in reasons.items()]

@@ -86,7 +86,7 @@ def search(
     """Rank what the index proposes; blank queries and an empty corpus or filter find nothing.
 
     Gives as facts the recall at 10 against exact search (over at most 1,000 queries at a fixed stride; the exact
-    search does not count as the stage's time) and the share of the vectors that are in the graph.
+    search does not count as the stage's time) and how many vectors are in no graph, but scanned.
 
     Args:
         ctx: its filter becomes the engine's own.
@@ -105,8 +105,8 @@ def search(
     run = rescored(vectors, chunks, found, ctx.depth)
     with ctx.store.timed():
         depth = min(RECALL_DEPTH, ctx.depth)
-        ctx.fact(f"ANN recall@{depth} against exact search", recall(run, vectors, chunks, ctx.allowed, depth))
-    ctx.fact("share of vectors in the HNSW graph", index.indexed / len(chunks))
+        ctx.fact(f"ANN recall@{depth}", recall(run, vectors, chunks, ctx.allowed, depth))
+    ctx.fact("vectors scanned, not in a graph", len(chunks) - index.indexed, of=len(chunks))
     return run.of_queries(asked)
 
 
