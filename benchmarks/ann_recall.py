@@ -61,7 +61,7 @@ class Stored:
         """Memory-mapped."""
         return np.load(Path(self.folder) / "chunks.npy", mmap_mode="r")
 
-    def query_vectors(self, texts: Sequence[str]) -> Vectors:
+    def query_vectors(self, texts: Sequence[str], store: ArtifactStore | None = None) -> Vectors:
         """A text is the row of its vector."""
         return np.load(Path(self.folder) / "queries.npy")[[int(text) for text in texts]]
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ingestion.artifacts import ArtifactStore
 from ingestion.schema import Corpus
 from retrieval.errors import ModelLoadError
 from retrieval.filters import Where, chunk_years
@@ -36,8 +37,8 @@ class VectorStage(Retriever, Protocol):
     def chunk_vectors(self, ctx: Context) -> Vectors:
         """Float32 [n_chunks, dims], an artifact."""
 
-    def query_vectors(self, texts: Sequence[str]) -> Vectors:
-        """Float32 [n_texts, dims]."""
+    def query_vectors(self, texts: Sequence[str], store: ArtifactStore | None = None) -> Vectors:
+        """Float32 [n_texts, dims]; `store` is where the encoder may keep what it builds."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def search(
         return empty_run()
     chunks = encoder.chunk_vectors(ctx)
     index = opened(ctx, chunks)
-    vectors = encoder.query_vectors([queries.query[row] for row in asked])
+    vectors = encoder.query_vectors([queries.query[row] for row in asked], ctx.store)
     found = index.nearest(vectors, min(candidates, len(chunks)), Conditions.of(ctx.where, ctx.corpus))
     run = rescored(vectors, chunks, found, ctx.depth)
     with ctx.store.timed():

@@ -86,7 +86,7 @@ def find(model: str, download: bool = False) -> Path:
         return found
     if (cached := _hub_cache(model)) is not None:
         return cached
-    if download and not _offline() and (packaged is None or packaged.hub):
+    if download and not offline() and (packaged is None or packaged.hub):
         return _download(model)
     raise ModelLoadError(f"model {model!r} is not here; {remedy(model, packaged)}")
 
@@ -107,7 +107,7 @@ def missing(model: str, packages: Sequence[str] = NEURAL, extra: str = "neural,w
     try:
         find(model)
     except ModelLoadError as error:
-        return str(error) if _offline() or Path(model).is_dir() else None
+        return str(error) if offline() or Path(model).is_dir() else None
     return None
 
 
@@ -150,6 +150,7 @@ def load_encoder(model: str, max_length: int | None) -> Any:
         encoder = SentenceTransformer(str(find(model, download=True)), device="cpu")
     except (OSError, ValueError, RuntimeError) as error:
         raise ModelLoadError(f"model {model!r} cannot be loaded: {error}; {remedy(model)}") from error
+    encoder.float()  # a file in half precision would stay so
     if max_length is not None:
         encoder.max_seq_length = max_length
     one, near, far = encoder.encode(list(SELF_TEST), normalize_embeddings=True, show_progress_bar=False)
@@ -157,7 +158,8 @@ def load_encoder(model: str, max_length: int | None) -> Any:
     return encoder
 
 
-def _offline() -> bool:
+def offline() -> bool:
+    """Whether the hub must not be asked: the user said so, or its library is not installed."""
     if importlib.util.find_spec("huggingface_hub") is None:
         return True
     from huggingface_hub import constants
@@ -166,11 +168,13 @@ def _offline() -> bool:
 
 
 def _download(model: str) -> Path:
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(_hub_id(model), ignore_patterns=["*.onnx", "*.bin", "*.h5", "openvino/*"]))
+        names = HfApi().list_repo_files(_hub_id(model))
+        doubles = ["*.bin"] if "model.safetensors" in names else []
+        return Path(snapshot_download(_hub_id(model), ignore_patterns=["*.onnx", "*.h5", "openvino/*", *doubles]))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ModelLoadError(

@@ -6,16 +6,18 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
+from ingestion.artifacts import ArtifactStore
 from retrieval.models import load_encoder, weights_digest
 from retrieval.schema import Run, make_run
 from retrieval.stage import Context
 
+Backend = Literal["torch", "openvino", "onnxruntime"]
 Vectors = npt.NDArray[np.float32]
 PLACES = 6  # decimal places of an inner product that count
 MARGIN = np.float32(2e-6)  # more than rounding to 6 places can move a score
@@ -33,13 +35,23 @@ class Encoder:
     max_length: int | None
     batch_size: int
     threads: int
+    backend: Backend = "torch"
 
-    def encode(self, texts: Sequence[str], label: str = "") -> Vectors:
-        """Unit vectors, float32 [n_texts, dims], in the order of the texts; a progress bar where a label is given.
+    def encode(self, texts: Sequence[str], label: str = "", store: ArtifactStore | None = None) -> Vectors:
+        """Unit vectors, float32 [n_texts, dims], in the order of the texts.
+
+        Args:
+            texts: what is embedded.
+            label: of the progress bar; none without it.
+            store: where an exported model is kept, for a backend other than torch.
 
         Raises:
-            ModelLoadError: the model cannot be had or fails its self-test.
+            ModelLoadError: the model or the backend cannot be had, or it fails its self-test.
         """
+        if self.backend != "torch":
+            from retrieval.export import encode
+
+            return encode(self, self.backend, texts, label, store)
         import torch
 
         model = load_encoder(self.model, self.max_length)
@@ -73,7 +85,7 @@ def chunk_vectors(ctx: Context, encoder: Encoder) -> Vectors:
     spec = {"encoder": encoder, "weights": weights_digest(encoder.model), "version": 2}
 
     def build(folder: Path) -> None:
-        np.save(folder / "vectors.npy", encoder.encode(ctx.corpus.texts, "embedding"))
+        np.save(folder / "vectors.npy", encoder.encode(ctx.corpus.texts, "embedding", ctx.store))
         np.save(folder / "truncated.npy", np.int64(encoder.truncated(ctx.corpus.texts)))
 
     vectors, truncated = ctx.artifact("vectors", spec, build, _load)

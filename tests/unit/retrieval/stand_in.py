@@ -62,7 +62,7 @@ class Hashed:
         load = lambda folder: np.load(folder / "vectors.npy", mmap_mode="r")  # noqa: E731
         return ctx.artifact("vectors", {"stage": self}, build, load)
 
-    def query_vectors(self, texts):
+    def query_vectors(self, texts, store=None):
         return embed(texts)
 
 
