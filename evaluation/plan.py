@@ -9,40 +9,58 @@ from evaluation.schema import Benchmark
 from ingestion.artifacts import ArtifactStore, fingerprint
 from ingestion.pipeline import is_ingested, pdf_files
 from ingestion.schema import Corpus
+from retrieval.errors import ModelLoadError
+from retrieval.models import NeedsModel, find
+from retrieval.rerankers.cross_encoder import CrossEncoder
 from retrieval.retrievers.dense import Dense
+from retrieval.retrievers.late_interaction import LateInteraction
+from retrieval.retrievers.specter2 import Specter2
+from retrieval.retrievers.splade import Splade
 from retrieval.schema import Queries
-from retrieval.stage import Context, Retriever, walk
+from retrieval.stage import Context, Retriever, components, walk
 
 # Measured on 2 cores: papers of 8 pages; MiniLM on chunks of 200 words; a lexical stage over a few hundred queries.
 SECONDS_PER_PDF = 0.4
 SECONDS_PER_EMBEDDED_CHUNK = 0.1
 SECONDS_PER_STAGE = 0.5
 CHUNKS_PER_PDF = 30
+SECONDS_PER_PAIR = 0.1
+EMBEDS = (Dense, LateInteraction, Specter2, Splade)  # stages that run a transformer over every chunk
 
 
 def plan(request: Request, benchmark: Benchmark, store: ArtifactStore) -> str:
     """A readable plan with a time estimate; nothing is built."""
     lines = [f"benchmark  {benchmark.name}: {len(benchmark.queries)} questions, split {request.split}"]
+    seconds = 0.0
+    for label, wanted in request.chunkings().items():
+        said, cost = _arms(wanted, benchmark, store, label)
+        lines += said
+        seconds += cost
+    lines += [f"outside    {name}: {path}" for name, path in request.outside.items()]
+    lines.append(f"results    {request.out}")
+    lines.append(f"about {_duration(seconds)} of work on 2 cores (an estimate from typical rates)")
+    return "\n".join(lines)
+
+
+def _arms(request: Request, benchmark: Benchmark, store: ArtifactStore, label: str) -> tuple[list[str], float]:
+    """What runs over one way of chunking, and about how many seconds it takes."""
     corpus, chunks, seconds, said = _corpus(request, store)
-    lines.append(f"corpus     {said}")
+    lines = [f"corpus     {said}" + (f", cut as {label}" if label else "")]
     ctx = None if corpus is None else Context(corpus, store, request.depth, request.seed)
     counted: set[str] = set()
     for arm in request.arms:
-        missing = absence(arm.stage)
+        missing = absence(arm.stage) or _to_download(arm.stage)
         if missing:
             lines.append(f"missing    {arm.name}: {missing}")
             continue
         new = _to_run(ctx, arm.stage, benchmark.queries)
-        cost = sum(_seconds(part, chunks) for key, part in new.items() if key not in counted)
+        cost = sum(_seconds(part, chunks, len(benchmark.queries)) for key, part in new.items() if key not in counted)
         counted |= new.keys()
         seconds += cost
         total = len(walk(arm.stage))
         state = "cached" if not new else f"{len(new)} of {total} stages to run" + ("" if cost else ", all shared")
         lines.append(f"{'cached ' if not new else 'run    '}    {arm.name}: {state}")
-    lines += [f"outside    {name}: {path}" for name, path in request.outside.items()]
-    lines.append(f"results    {request.out}")
-    lines.append(f"about {_duration(seconds)} of work on 2 cores (an estimate from typical rates)")
-    return "\n".join(lines)
+    return lines, seconds
 
 
 def _corpus(request: Request, store: ArtifactStore) -> tuple[Corpus | None, int, float, str]:
@@ -60,6 +78,17 @@ def _corpus(request: Request, store: ArtifactStore) -> tuple[Corpus | None, int,
     return None, CHUNKS_PER_PDF * len(files), seconds, f"{request.corpus}: {len(files)} PDFs to ingest"
 
 
+def _to_download(stage: Retriever) -> str | None:
+    """Which model the hub would be asked for; a plan downloads nothing."""
+    for _, part in components(stage):
+        if isinstance(part, NeedsModel) and hasattr(part, "model"):
+            try:
+                find(part.model)
+            except ModelLoadError:
+                return f"model {part.model!r} is not here; the run asks the hub for it, and goes on without it"
+    return None
+
+
 def _to_run(ctx: Context | None, stage: Retriever, queries: Queries) -> dict[str, Retriever]:
     """Stages without a cached ranking, by fingerprint; all of them while the corpus is not ingested."""
     parts = {fingerprint(part): part for _, part in walk(stage)}
@@ -68,8 +97,11 @@ def _to_run(ctx: Context | None, stage: Retriever, queries: Queries) -> dict[str
     return {key: part for key, part in parts.items() if not ctx.store.has("runs", ctx.spec(part, queries))}
 
 
-def _seconds(stage: Retriever, chunks: int) -> float:
-    return SECONDS_PER_STAGE + (SECONDS_PER_EMBEDDED_CHUNK * chunks if isinstance(stage, Dense) else 0.0)
+def _seconds(stage: Retriever, chunks: int, queries: int) -> float:
+    own = [part for _, part in components(stage)][-1]
+    if isinstance(own, CrossEncoder):
+        return SECONDS_PER_STAGE + SECONDS_PER_PAIR * own.depth * queries
+    return SECONDS_PER_STAGE + (SECONDS_PER_EMBEDDED_CHUNK * chunks if isinstance(own, EMBEDS) else 0.0)
 
 
 def _duration(seconds: float) -> str:

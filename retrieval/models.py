@@ -168,13 +168,14 @@ def offline() -> bool:
 
 
 def _download(model: str) -> Path:
-    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:
-        names = HfApi().list_repo_files(_hub_id(model))
-        doubles = ["*.bin"] if "model.safetensors" in names else []
-        return Path(snapshot_download(_hub_id(model), ignore_patterns=["*.onnx", "*.h5", "openvino/*", *doubles]))
+        folder = Path(snapshot_download(_hub_id(model), ignore_patterns=["*.onnx", "*.bin", "*.h5", "openvino/*"]))
+        if _weights(folder) is None:
+            folder = Path(snapshot_download(_hub_id(model), allow_patterns=[MODEL_FILES[1]]))
+        return folder
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ModelLoadError(
