@@ -91,6 +91,21 @@ class ArtifactStore:
         """Whether a folder with a readable manifest is there (its files are verified when it is loaded)."""
         return _manifest(self.folder(kind, spec)) is not None
 
+    def specs(self, kind: str) -> list[dict[str, Any]]:
+        """The specs of all artifacts of a kind that are on disk, by folder name."""
+        found = [_manifest(folder) for folder in sorted((self.root / kind).glob("[!.]*")) if folder.is_dir()]
+        return [manifest["spec"] for manifest in found if manifest is not None]
+
+    def canonical(self, spec: Mapping[str, object]) -> dict[str, Any]:
+        """A spec as `specs` gives it: dataclasses as mappings."""
+        return json.loads(json.dumps(_canonical(spec)))  # type: ignore[no-any-return]
+
+    def remove(self, kind: str, spec: Mapping[str, object]) -> None:
+        """Delete an artifact that nobody needs again."""
+        folder = self.folder(kind, spec)
+        self.built.pop(f"{kind}/{folder.name}", None)
+        shutil.rmtree(folder, ignore_errors=True)
+
     def whole(self, kind: str, spec: Mapping[str, object]) -> Path | None:
         """The artifact's folder if all its files are as they were written, else None; a damaged one is removed."""
         folder = self.folder(kind, spec)

@@ -7,7 +7,6 @@ that does not reproduce them is refused. int8 weights are another model: `measur
 from __future__ import annotations
 
 import importlib.util
-import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
@@ -19,14 +18,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from ingestion.artifacts import ArtifactStore
 from retrieval import models
 from retrieval.errors import ModelLoadError
 
 if TYPE_CHECKING:
-    from retrieval.vectors import Encoder, Vectors
+    from retrieval.embedding import Embed, Encoder
+    from retrieval.vectors import Vectors
 
 Backend = Literal["openvino", "onnxruntime"]
 Precision = Literal["fp32", "int8"]
@@ -34,7 +33,6 @@ PACKAGES: dict[Backend, tuple[str, ...]] = {"openvino": ("onnx", "openvino"), "o
 FILE = "model.onnx"
 OPSET = 17
 TOLERANCE = 1e-4  # of a vector's components against torch; measured: below 1e-6
-PART = 2_048  # as in `retrieval.vectors`: texts sorted by length at once
 
 
 @dataclass(frozen=True)
@@ -76,17 +74,15 @@ def encode(
     Raises:
         ModelLoadError: a package or the model is missing, or the export does not reproduce the vectors of torch.
     """
+    return encoder.run(runtime(encoder, backend, store, precision), texts, label)
+
+
+def runtime(
+    encoder: Encoder, backend: Backend, store: ArtifactStore | None = None, precision: Precision = "fp32"
+) -> Embed:
+    """A function from one batch of texts to their unit vectors; see `encode`."""
     root = None if store is None else store.root
-    tokenize, dims, run = _load(encoder.model, encoder.max_length, backend, precision, encoder.threads, root)
-    order = np.argsort([-len(text) for text in texts], kind="stable")
-    vectors = np.zeros((len(texts), dims), dtype=np.float32)
-    with tqdm(total=len(texts), desc=label, unit="chunk", disable=not label or not sys.stderr.isatty()) as bar:
-        for start in range(0, len(order), PART):
-            for first in range(start, min(start + PART, len(order)), encoder.batch_size):
-                rows = order[first : min(first + encoder.batch_size, start + PART)]
-                vectors[rows] = run(tokenize([encoder.prefix + texts[row] for row in rows]))
-                bar.update(len(rows))
-    return vectors
+    return _load(encoder.model, encoder.max_length, backend, precision, encoder.threads, root)
 
 
 def measure_loss(
@@ -152,8 +148,8 @@ def export_onnx(model: str, folder: Path, precision: Precision = "fp32") -> None
 @lru_cache(maxsize=4)
 def _load(
     model: str, max_length: int | None, backend: Backend, precision: Precision, threads: int, root: Path | None
-) -> tuple[Callable[[list[str]], Any], int, Callable[[Any], npt.NDArray[np.float32]]]:
-    """Tokeniser, width, and the compiled graph."""
+) -> Embed:
+    """Tokeniser and compiled graph as one function."""
     reason = missing_backend(backend)
     if reason or (backend, precision) == ("openvino", "int8"):
         raise ModelLoadError(reason or "int8 runs in onnxruntime only; set backend=onnxruntime")
@@ -175,7 +171,7 @@ def _load(
     worst = float(np.abs(vectors - exact).max())
     if precision == "fp32" and not worst <= TOLERANCE:
         raise ModelLoadError(f"model {model!r}: {backend} is {worst:.1e} off the vectors of torch; set backend=torch")
-    return encoder.preprocess, int(encoder.get_embedding_dimension()), run
+    return lambda texts: run(encoder.preprocess(texts))
 
 
 def _kept(store: ArtifactStore, model: str, precision: Precision) -> Path:

@@ -20,9 +20,10 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from retrieval import models
+from retrieval.embedding import PART
 from retrieval.errors import ModelLoadError
 from retrieval.schema import Floats
-from retrieval.vectors import PART, PLACES
+from retrieval.vectors import PLACES
 
 Halves = npt.NDArray[np.float16]
 Longs = npt.NDArray[np.int64]

@@ -8,10 +8,11 @@ from typing import ClassVar
 
 from ingestion.artifacts import ArtifactStore
 from retrieval import models
+from retrieval.embedding import Backend, Encoder, chunk_vectors
 from retrieval.export import missing_backend
 from retrieval.schema import Queries, Run, empty_run
 from retrieval.stage import Context
-from retrieval.vectors import Backend, Encoder, Vectors, chunk_vectors, exact_search
+from retrieval.vectors import Vectors, exact_search
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Dense:
     query_prefix: str = ""
     passage_prefix: str = ""
     max_length: int | None = None
-    batch_size: int = 32
+    batch_size: int = 8
     threads: int = 2
     backend: Backend = "torch"
 

@@ -12,10 +12,11 @@ from typing import ClassVar
 import numpy as np
 
 from retrieval import models
+from retrieval.embedding import PART, TRUNCATED
 from retrieval.schema import Queries, Run, empty_run, make_run
 from retrieval.stage import Context
 from retrieval.token_vectors import Halves, TokenEncoder, TokenIndex, best, load_tokens, mean_vector, write_index
-from retrieval.vectors import PART, PLACES, TRUNCATED, exact_search
+from retrieval.vectors import PLACES, exact_search
 
 SCORES = 10_000_000  # scores held at once
 

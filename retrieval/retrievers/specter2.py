@@ -17,10 +17,11 @@ from ingestion.artifacts import fingerprint
 from ingestion.schema import Corpus
 from retrieval import models
 from retrieval.adapters import adapted, adapter_digest, missing_adapter, read_adapter
+from retrieval.embedding import PART
 from retrieval.errors import ModelLoadError
 from retrieval.schema import Queries, Run, empty_run
 from retrieval.stage import Context
-from retrieval.vectors import PART, Vectors, exact_search
+from retrieval.vectors import Vectors, exact_search
 
 PACKAGES = ("torch", "transformers")
 

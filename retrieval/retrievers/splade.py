@@ -16,11 +16,11 @@ from scipy.sparse import csr_array, vstack
 from tqdm import tqdm
 
 from retrieval import models
+from retrieval.embedding import TRUNCATED
 from retrieval.errors import ModelLoadError
 from retrieval.schema import Floats, Queries, Run, empty_run, make_run
 from retrieval.sparse import Postings
 from retrieval.stage import Context
-from retrieval.vectors import TRUNCATED
 
 PACKAGES = ("torch", "transformers")
 PLACES = 6  # decimal places of a weight and of a score that count

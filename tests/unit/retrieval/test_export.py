@@ -10,9 +10,9 @@ import pytest
 
 from ingestion.artifacts import ArtifactStore
 from retrieval import export
+from retrieval.embedding import Encoder
 from retrieval.errors import ModelLoadError
 from retrieval.export import encode, export_onnx, measure_loss, missing_backend
-from retrieval.vectors import Encoder
 from tests.unit.retrieval.tiny_models import WORDS, rows, save_bert
 
 BACKENDS = ("openvino", "onnxruntime")
@@ -44,33 +44,13 @@ def test_vectors_are_those_of_torch(backend, store):
 
 @pytest.mark.neural
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_batching_moves_a_cosine_by_less_than_the_sixth_place(backend, store):
-    # as with torch, noise of 2e-7 may still carry a cosine over the edge between two sixth places
+def test_neither_batches_nor_other_texts_move_a_vector(backend, store):
     whole = encode(MINILM, backend, TEXTS, store=store)
-    assert encode(MINILM, backend, TEXTS, store=store).tobytes() == whole.tobytes()
     for size in (1, 7):
         other = encode(replace(MINILM, batch_size=size), backend, TEXTS, store=store)
-        assert np.abs(other @ other.T - whole @ whole.T).max() < 1.5e-6
+        assert np.abs(other - whole).max() < 3e-7  # without padding there is next to nothing left to differ in
     turned = encode(MINILM, backend, TEXTS[::-1], store=store)[::-1]
-    assert np.abs(turned - whole).max() < 1e-6
-
-
-@pytest.mark.neural
-def test_batches_are_those_of_the_encoder(store, monkeypatch):
-    monkeypatch.setattr(export, "PART", 5)
-    seen: list[list[str]] = []
-    encoder = replace(MINILM, batch_size=3, prefix="query: ")
-    texts = ["x" * n for n in (4, 9, 1, 7, 3, 8, 2)]
-
-    def load(*_):
-        return (lambda batch: seen.append(batch) or batch), 1, lambda batch: [[len(text)] for text in batch]
-
-    monkeypatch.setattr(export, "_load", load)
-    lengths = encode(encoder, "openvino", texts)
-    assert (lengths[:, 0] - len("query: ")).tolist() == [4, 9, 1, 7, 3, 8, 2]
-    # five texts at once, the longest first, then three to a batch
-    assert [[len(text) - 7 for text in batch] for batch in seen] == [[9, 8, 7], [4, 3], [2, 1]]
-    assert encode(encoder, "openvino", []).shape == (0, 1)
+    assert np.abs(turned - whole).max() < 3e-7
 
 
 @pytest.mark.neural

@@ -344,7 +344,7 @@ def test_a_model_that_fails_its_self_test_is_refused(tiny, monkeypatch, tmp_path
 
 def test_what_is_missing_is_said_with_the_remedy(monkeypatch):
     monkeypatch.setattr(models, "_hub_cache", lambda model: None)
-    monkeypatch.setattr(models, "_offline", lambda: True)
+    monkeypatch.setattr(models, "offline", lambda: True)
     reason = str(LateInteraction("nobody/no-such-model").missing())
     assert "pip install" in reason or "hf download nobody/no-such-model" in reason
     with pytest.raises(ModelLoadError):

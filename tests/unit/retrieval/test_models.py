@@ -12,12 +12,12 @@ import pytest
 
 from ingestion.artifacts import ArtifactStore
 from retrieval import models
+from retrieval.embedding import Encoder
 from retrieval.errors import ModelLoadError
 from retrieval.models import PACKAGED, SELF_TEST, find, load_encoder, weights_digest
 from retrieval.retrievers.dense import Dense
 from retrieval.schema import Queries
 from retrieval.stage import Context
-from retrieval.vectors import Encoder
 from tests.contract.conftest import corpus_of, corpus_rows
 
 MINILM = "all-MiniLM-L6-v2"

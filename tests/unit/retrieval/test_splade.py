@@ -224,7 +224,7 @@ def test_models_of_another_kind_are_refused(tiny, tmp_path):
 
 def test_what_is_missing_is_said_with_the_remedy(monkeypatch):
     monkeypatch.setattr(models, "_hub_cache", lambda model: None)
-    monkeypatch.setattr(models, "_offline", lambda: True)
+    monkeypatch.setattr(models, "offline", lambda: True)
     monkeypatch.setattr(splade, "PACKAGES", ())
     assert "hf download nobody/no-such-model" in str(Splade("nobody/no-such-model").missing())
     monkeypatch.setattr(splade, "PACKAGES", ("no_such_package",))

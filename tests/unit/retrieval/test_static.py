@@ -143,7 +143,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path):
 
 def test_what_is_missing_is_said_with_the_remedy(monkeypatch):
     monkeypatch.setattr(models, "_hub_cache", lambda model: None)
-    monkeypatch.setattr(models, "_offline", lambda: True)
+    monkeypatch.setattr(models, "offline", lambda: True)
     assert "name a local folder" in str(Static("nobody/no-such-model").missing())
     with pytest.raises(ModelLoadError, match="name a local folder"):
         load("nobody/no-such-model")
