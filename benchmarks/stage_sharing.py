@@ -2,8 +2,8 @@
 
     HF_HUB_OFFLINE=1 python benchmarks/stage_sharing.py [suite]
 
-The bundled corpus, ingested before; imports and models are loaded before either side is timed. Cold: every arm of the
-suite over an empty artifact folder. Alone: each distinct stage once over another empty folder, timed one by one. Warm:
+The bundled corpus, ingested before; imports and models are loaded before either side is timed. Cold: every arm of
+the suite over an empty artifact folder. Alone: each distinct stage once over another empty folder, one by one. Warm:
 the suite again, in a new store over the first folder. Targets: cold / sum of the stages at most 1.25, warm / cold at
 most .05.
 """
