@@ -27,7 +27,12 @@ def results(tmp_path, monkeypatch) -> Path:
         "code": "deadbeef",
         "benchmark": {"name": "tiny", "digest": "d" * 64},
         "corpus": {"fingerprint": "c" * 64},
-        "config": {"depth": 100, "strategy": None, "suite": {"name": "core", "strategies": ["x" * 700]}},
+        "config": {
+            "depth": 100,
+            "split": "test",
+            "strategy": None,
+            "suite": {"name": "core", "strategies": ["x" * 700]},
+        },
     }
     ran = {"state": "ran", "reason": "", "config": {"first": {"k1": 1.2}}, "latency_p50_ms": 1.5, "index_bytes": 10}
     arms = {"bm25": ran, "dense": {"state": "absent", "reason": "did not run: torch not installed", "config": {}}}
@@ -67,7 +72,7 @@ def test_a_folder_becomes_a_parent_and_a_child_per_strategy(results, tmp_path):
         "latency_p50_ms": 1.5,
         "index_bytes": 10.0,
     }
-    assert bm25.data.params == {"first.k1": "1.2", "strategy": "bm25", "split": "test"}
+    assert bm25.data.params == {"first.k1": "1.2", "strategy": "bm25", "split": "test", "depth": "100"}
     assert (bm25.info.status, dense.info.status) == ("FINISHED", "FAILED")
     assert dense.data.tags["reason"] == "did not run: torch not installed"
     assert dense.data.metrics == {}
