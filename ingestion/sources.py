@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ingestion.artifacts import file_digest
 from ingestion.errors import ConfigError
+from ingestion.sidecar import read_sidecar
 
 
 @dataclass(frozen=True)
 class Source:
-    """A PDF of the corpus. `name` is its path below the corpus folder; `problem` says why it could not be read."""
+    """A PDF of the corpus. `name` is its path below the corpus folder; `problem` says why it could not be read.
+
+    `metadata`: what `metadata.jsonl` in the folder says of it, as JSON.
+    """
 
     path: Path
     name: str
     sha256: str
     problem: str = ""
+    metadata: str = "{}"
 
     @property
     def doc_id(self) -> str:
@@ -54,7 +59,7 @@ def read_sources(folder: Path) -> Sources:
     """Hash the PDFs of a corpus. The first name (by path) of equal files counts.
 
     Raises:
-        ConfigError: no PDF there.
+        ConfigError: no PDF there, or a line of `metadata.jsonl` is wrong.
     """
     first: dict[str, Source] = {}
     duplicates = []
@@ -65,7 +70,10 @@ def read_sources(folder: Path) -> Sources:
             duplicates.append((source.name, first[source.doc_id].name))
         else:
             first[source.doc_id] = source
-    return Sources(tuple(first[key] for key in sorted(first)), tuple(duplicates))
+    names = [*(source.name for source in first.values()), *(name for name, _ in duplicates)]
+    known = {} if folder.is_file() else read_sidecar(folder, names)
+    files = (replace(first[key], metadata=known.get(first[key].name, "{}")) for key in sorted(first))
+    return Sources(tuple(files), tuple(duplicates))
 
 
 def _source(path: Path, name: str) -> Source:
@@ -76,5 +84,5 @@ def _source(path: Path, name: str) -> Source:
 
 
 def content_key(files: Sequence[Source]) -> list[list[str]]:
-    """What of the files a corpus depends on: names and digests."""
-    return [[source.doc_id, source.sha256, source.name, source.problem] for source in files]
+    """What of the files a corpus depends on: names, digests and metadata."""
+    return [[source.doc_id, source.sha256, source.name, source.problem, source.metadata] for source in files]

@@ -66,7 +66,7 @@ def document_tables(
                 "section": span.section,
                 "kind": span.kind,
                 "text": text[span.char_start : span.char_end].replace("\n", " "),
-                "metadata_json": "{}",
+                "metadata_json": source.metadata,
             }
         )
     pages = [

@@ -51,7 +51,7 @@ class Where:
         """Bool [n_chunks]: which chunks pass.
 
         Raises:
-            FilterError: a document is not in the corpus.
+            FilterError: a document is not in the corpus, or a year is asked of a corpus without any.
         """
         keep = np.ones(len(corpus), dtype=np.bool_)
         if self.document:
@@ -60,6 +60,11 @@ class Where:
             keep &= np.isin(corpus.column("section"), self.sections(corpus))
         if self.first_year is not None or self.last_year is not None:
             years = chunk_years(corpus)
+            if not years.any() and len(years):
+                raise FilterError(
+                    "where.year: no chunk of this corpus has a year; write metadata.jsonl into its folder, "
+                    'a line {"file": "a.pdf", "year": 2021} for each file'
+                )
             first, last = self.year_span
             keep &= (years != UNKNOWN_YEAR) & (years >= first) & (years <= last)
         return keep
