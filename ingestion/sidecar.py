@@ -18,7 +18,7 @@ def read_sidecar(folder: Path, names: Iterable[str]) -> dict[str, str]:
     A line is `{"file": "paper.pdf", "year": 2021, ...}`, the file named by its path below the folder.
 
     Raises:
-        ConfigError: a line is no JSON object, names no file of the folder, or a file that stands before; with its place.
+        ConfigError: a line is no JSON object, names no file of the folder or one again; with its place.
     """
     path = folder / SIDECAR
     if not path.is_file():
