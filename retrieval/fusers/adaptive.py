@@ -46,8 +46,10 @@ class Adaptive:
     VERSION: ClassVar[int] = 1
 
     def fuse(self, ctx: Context, queries: Queries, runs: Mapping[str, Run]) -> Run:
-        """Merge the two rankings, each query with its own weight."""
-        return blend(runs, self.alphas(ctx, queries), ctx.depth)
+        """Merge the two rankings, each query with its own weight, which the trace holds."""
+        alphas = self.alphas(ctx, queries)
+        ctx.note("alpha", np.arange(len(queries)), -1, value=alphas)
+        return blend(runs, alphas, ctx.depth)
 
     def alphas(self, ctx: Context, queries: Queries) -> Floats:
         """The weights, float64 [n_queries]."""

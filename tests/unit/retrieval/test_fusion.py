@@ -164,3 +164,15 @@ def test_every_query_is_fused_with_its_own_alpha(ctx):
     # single hits count 1: chunk 1 has alpha, chunk 0 has 1 - alpha
     assert run.score.tolist() == pytest.approx([0.5, 0.5, 0.6, 0.4, 0.7, 0.3])
     assert run.chunk.tolist() == [0, 1, 0, 1, 0, 1]
+
+
+def test_the_trace_holds_the_weight_of_every_question(tmp_path):
+    from retrieval.retrievers.bm25 import Bm25
+    from retrieval.retrievers.tfidf import Tfidf
+    from retrieval.stage import Fused
+
+    ctx = Context(corpus_of(corpus_rows()), ArtifactStore(tmp_path), depth=10)
+    questions = Queries.of(["a", "b"], ["reciprocal rank fusion", "What does BM25 do in 2024?"])
+    said = ctx.remembered(Fused((("dense", Tfidf()), ("sparse", Bm25())), Adaptive()), questions).events.to_pylist()
+    assert [(row["event"], row["query"], row["chunk"]) for row in said] == [("alpha", 0, -1), ("alpha", 1, -1)]
+    assert [row["value"] for row in said] == Adaptive().alphas(ctx, questions).tolist()
