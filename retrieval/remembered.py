@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from ingestion.artifacts import write_atomic
 from retrieval.schema import Floats, Run
 
+FORMAT = 2  # of what `save` writes: older ones are left alone
 EVENTS = pa.schema(
     [
         ("event", pa.string()),

@@ -18,7 +18,7 @@ from ingestion.artifacts import ArtifactStore, fingerprint
 from ingestion.schema import Corpus
 from retrieval.errors import ScoringError
 from retrieval.filters import Where
-from retrieval.remembered import Notebook
+from retrieval.remembered import FORMAT, Notebook
 from retrieval.remembered import Remembered as Remembered
 from retrieval.schema import Queries, Run
 
@@ -145,6 +145,7 @@ class Context:
             "depth": self.depth,
             "seed": self.seed,
             "where": self.where,
+            "format": FORMAT,
         }
 
     def artifact(

@@ -43,7 +43,7 @@ def choose_alpha(query: str, mean_idf: float) -> float:
 class Adaptive:
     """Linear fusion of `sparse` and `dense` with `choose_alpha` per query."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     def fuse(self, ctx: Context, queries: Queries, runs: Mapping[str, Run]) -> Run:
         """Merge the two rankings, each query with its own weight, which the trace holds."""
