@@ -47,11 +47,6 @@ class Factorial:
             for group in groups
         ]
 
-    def on(self, cell: int) -> tuple[str, ...]:
-        """The switches that are on in a cell."""
-        levels = list(product((False, True), repeat=len(self.switches)))[cell]
-        return tuple(name for name, used in zip(self.switches, levels, strict=True) if used)
-
 
 def _groups(n_switches: int, size: int) -> list[tuple[int, ...]]:
     return list(combinations(range(n_switches), size))

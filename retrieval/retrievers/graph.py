@@ -49,9 +49,8 @@ class Graph:
             return empty_run()
         graph = self.graph(ctx)
         active = self.activation(ctx, graph, queries)
-        postings = ctx.artifact(
-            "graph_postings", {**self._spec(), "version": 1}, lambda out: _holders(graph, out), Postings.load
-        )
+        spec = {"of": graph_spec(ctx.corpus, self.graph_spec), "version": 1}
+        postings = ctx.artifact("graph_postings", spec, lambda out: _holders(graph, out), Postings.load)
         return postings.search(active, ctx.depth, ctx.allowed)
 
     def graph(self, ctx: Context) -> KnowledgeGraph:
@@ -101,9 +100,6 @@ class Graph:
         active = csr_array(kept[:, community] * graph.nodes["idf"].to_numpy())
         active.sort_indices()
         return active
-
-    def _spec(self) -> dict[str, object]:
-        return {"graph": self.graph_spec}
 
 
 def damped(adjacency: csr_array, strongest: int) -> csr_array:

@@ -42,7 +42,6 @@ def test_contrasts_by_hand():
     assert (4 * contrasts["mmr"]).tolist() == [-1, 1, -1, 1, -1, 1, -1, 1]
     # half of graph's effect with dedup, (110 + 111 - 010 - 011) / 2, minus that without, (100 + 101 - 000 - 001) / 2
     assert (4 * contrasts["graph x dedup"]).tolist() == [1, 1, -1, -1, -1, -1, 1, 1]
-    assert FACTORIAL.on(5) == ("graph", "mmr")
 
 
 def test_planted_effects_come_back():
