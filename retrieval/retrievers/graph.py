@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array, diags_array, load_npz, save_npz
 
 from ingestion.entities import EntitySpec
 from ingestion.graph import KIND, GraphSpec, KnowledgeGraph, build_graph, graph_spec
@@ -48,10 +48,10 @@ class Graph:
         if not len(ctx.corpus):
             return empty_run()
         graph = self.graph(ctx)
-        active = self.activation(ctx, graph, queries)
-        spec = {"of": graph_spec(ctx.corpus, self.graph_spec), "version": 1}
-        postings = ctx.artifact("graph_postings", spec, lambda out: _holders(graph, out), Postings.load)
-        return postings.search(active, ctx.depth, ctx.allowed)
+        spec = {"of": graph_spec(ctx.corpus, self.graph_spec), "neighbours": self.neighbours, "version": 1}
+        index = ctx.artifact("graph_index", spec, lambda out: self._build(graph, out), GraphIndex.load)
+        active = self.activation(ctx, graph, index, queries)
+        return index.holders.search(active, ctx.depth, ctx.allowed)
 
     def graph(self, ctx: Context) -> KnowledgeGraph:
         """The knowledge graph of the corpus, an artifact that `python -m ingestion graph` reads too."""
@@ -68,14 +68,14 @@ class Graph:
         """What is extracted from the corpus."""
         return GraphSpec(EntitySpec(min_count=self.min_count), self.min_weight)
 
-    def activation(self, ctx: Context, graph: KnowledgeGraph, queries: Queries) -> csr_array:
+    def activation(self, ctx: Context, graph: KnowledgeGraph, index: GraphIndex, queries: Queries) -> csr_array:
         """How strongly each question activates each entity, float64 sparse [n_queries, n_nodes]."""
         if self.mode == "global":
             return self._communities(graph, queries)
         active = self._entities(graph, queries)
         known = np.diff(active.indptr) > 0
         ctx.fact("questions without a known entity", int((~known).sum()), of=len(queries))
-        hopped = csr_array(active + self.hop * (active @ damped(graph.adjacency, self.neighbours)))
+        hopped = csr_array(active + self.hop * (active @ index.hops))
         if self.fallback == "community" and not known.all():
             ctx.note("fell back to communities", np.flatnonzero(~known), np.full(int((~known).sum()), -1))
             ctx.fact("questions asked of communities", int((~known).sum()), of=len(queries))
@@ -100,6 +100,26 @@ class Graph:
         active = csr_array(kept[:, community] * graph.nodes["idf"].to_numpy())
         active.sort_indices()
         return active
+
+    def _build(self, graph: KnowledgeGraph, folder: Path) -> None:
+        """Which chunks hold an entity, weight 1, and the way from entity to entity."""
+        holds = csr_array(graph.mentions.T)
+        holds.data = np.ones(len(holds.data))
+        Postings.of(holds).save(folder)
+        save_npz(folder / "hops.npz", damped(graph.adjacency, self.neighbours))
+
+
+@dataclass(frozen=True)
+class GraphIndex:
+    """Postings of entities, and the damped adjacency, float64 sparse [n_nodes, n_nodes]."""
+
+    holders: Postings
+    hops: csr_array
+
+    @staticmethod
+    def load(folder: Path) -> GraphIndex:
+        """Read what `Graph` built."""
+        return GraphIndex(Postings.load(folder), csr_array(load_npz(folder / "hops.npz")))
 
 
 def damped(adjacency: csr_array, strongest: int) -> csr_array:
@@ -150,10 +170,3 @@ def _unit(counts: csr_array, idf: np.ndarray[tuple[int], np.dtype[np.float64]]) 
     weighted = csr_array(counts @ diags_array(idf))
     norm = np.sqrt(np.asarray(weighted.multiply(weighted).sum(axis=1)).reshape(-1))
     return csr_array(diags_array(np.where(norm > 0, 1 / np.where(norm > 0, norm, 1), 0.0)) @ weighted)
-
-
-def _holders(graph: KnowledgeGraph, folder: Path) -> None:
-    """Postings of entities: the chunks that hold each, weight 1."""
-    holds = csr_array(graph.mentions.T)
-    holds.data = np.ones(len(holds.data))
-    Postings.of(holds).save(folder)

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from ingestion.artifacts import ArtifactStore
-from retrieval.retrievers.graph import Graph, damped
+from retrieval.retrievers.graph import Graph, GraphIndex, damped
 from retrieval.schema import Queries
 from retrieval.stage import Context
 from tests.unit.ingestion.test_graph import TEXTS, corpus_of
@@ -34,7 +34,8 @@ def test_activation_and_scores_by_hand(ctx):
     """
     stage = Graph(hop=0.5)
     graph = stage.graph(ctx)
-    active = stage.activation(ctx, graph, asked("What beats PyTorch?")).toarray()[0]
+    index = GraphIndex(None, damped(graph.adjacency, stage.neighbours))
+    active = stage.activation(ctx, graph, index, asked("What beats PyTorch?")).toarray()[0]
     idf = math.log(1 + (5 - 3 + 0.5) / (3 + 0.5))  # PyTorch is in 3 of 5 chunks: .538997
     by_label = dict(zip(graph.labels, active.tolist(), strict=True))
     assert by_label[PYTORCH] == pytest.approx(idf)
