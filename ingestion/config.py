@@ -65,6 +65,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(options)}"
 
 
+def whole_number(key: str, text: str) -> int:
+    """A count as it is typed.
+
+    Raises:
+        ConfigError: it is no whole number from 1.
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigError(f"{key}={text!r}: must be a whole number from 1")
+    return int(text)
+
+
 def names(group: str) -> list[str]:
     """The names of a config group, such as `strategy`: its YAML files."""
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))

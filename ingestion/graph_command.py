@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ingestion.artifacts import ArtifactStore
-from ingestion.config import load, nearest, to_plain
-from ingestion.errors import ConfigError, GraphExtractionError
+from ingestion.config import load, nearest, to_plain, whole_number
+from ingestion.errors import GraphExtractionError
 from ingestion.graph import KIND, GraphSpec, KnowledgeGraph, graph_spec, open_graph
 from ingestion.linking import linked
 from ingestion.pipeline import build_chunker, build_ingest, ingest
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     named = [argument for argument in arguments if "=" not in argument]
     overrides = [argument for argument in arguments if "=" in argument and not argument.startswith("k=")]
-    k = _count([argument for argument in arguments if argument.startswith("k=")])
+    k = next((whole_number("k", text[2:]) for text in reversed(arguments) if text.startswith("k=")), 10)
     plain = to_plain(load(overrides))
     store = ArtifactStore(Path(plain["artifacts"]))
     corpus = ingest(
@@ -49,13 +49,6 @@ def main(arguments: Sequence[str]) -> int:
     seconds = store.built[f"{KIND}/{store.key(KIND, graph_spec(corpus, GraphSpec()))}"].seconds
     print(neighbourhood(graph, corpus, " ".join(named), k) if named else report(graph, seconds))
     return 0
-
-
-def _count(given: Sequence[str]) -> int:
-    value = given[-1].partition("=")[2] if given else "10"
-    if not value.isdecimal() or not int(value):
-        raise ConfigError(f"k={value!r}: must be a whole number from 1")
-    return int(value)
 
 
 def figures(graph: KnowledgeGraph) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def _search(arguments: Sequence[str]) -> list[Hit]:
 def as_text(hit: Hit) -> str:
     """A hit as a paragraph, wrapped to the terminal."""
     width = min(100, shutil.get_terminal_size().columns)
-    where = f"{hit.rank}. {hit.doc_name}, page {hit.page}" + (f", § {hit.section}" if hit.section else "")
+    where = f"{hit.rank}. {hit.place}"
     stages = "   ".join(f"{stage.stage} {stage.rank} ({stage.score:.4g})" for stage in hit.stages)
     body = textwrap.fill(hit.text, width, initial_indent="   ", subsequent_indent="   ")
     return f"{where}   [{hit.chunk_id}]\n   {stages}\n{body}"

@@ -49,6 +49,16 @@ class Hit:
     text: str
     stages: tuple[StageScore, ...]
 
+    @property
+    def place(self) -> str:
+        """Document, page and section in words."""
+        return f"{self.doc_name}, page {self.page}" + (f", § {self.section}" if self.section else "")
+
+    @property
+    def came_from(self) -> str:
+        """Where each stage put it, such as `bm25 3, tfidf 1, fuser 1`."""
+        return ", ".join(f"{stage.stage.removeprefix('branches.')} {stage.rank}" for stage in self.stages)
+
 
 @dataclass(frozen=True)
 class Ranked:

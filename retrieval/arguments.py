@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingestion.config import nearest
+from ingestion.config import nearest, whole_number
 from ingestion.errors import ConfigError
 from retrieval.filters import Where
 
@@ -35,7 +35,7 @@ def read(arguments: Sequence[str], k: int) -> Asked:
     for argument in rest:
         key, _, value = argument.partition("=")
         if key == "k":
-            k = _count(value)
+            k = whole_number(key, value)
         elif key.startswith("where."):
             name = key.removeprefix("where.")
             if name not in FILTERS:
@@ -45,9 +45,3 @@ def read(arguments: Sequence[str], k: int) -> Asked:
             overrides.append(argument)
     where = Where.read(**filters) if filters else None
     return Asked(question, k, where, tuple(overrides))
-
-
-def _count(value: str) -> int:
-    if not value.isdecimal() or int(value) < 1:
-        raise ConfigError(f"k={value!r}: must be a whole number from 1")
-    return int(value)

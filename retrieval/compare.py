@@ -72,12 +72,6 @@ def grouped(ranked: Sequence[Ranked]) -> list[tuple[list[str], tuple[Hit, ...]]]
 
 
 def _line(hit: Hit, width: int) -> str:
-    section = f", § {hit.section}" if hit.section else ""
     text = textwrap.shorten(hit.text, SNIPPET, placeholder=" ...")
     body = textwrap.fill(text, width, initial_indent="      ", subsequent_indent="      ")
-    return f"   {hit.rank}. {hit.doc_name}, page {hit.page}{section}   [{came_from(hit)}]\n{body}"
-
-
-def came_from(hit: Hit) -> str:
-    """Where each stage put a hit, such as `bm25 3, tfidf 1, fuser 1`."""
-    return ", ".join(f"{stage.stage.removeprefix('branches.')} {stage.rank}" for stage in hit.stages)
+    return f"   {hit.rank}. {hit.place}   [{hit.came_from}]\n{body}"

@@ -73,12 +73,10 @@ def _column(number: int, answer: Ranked, wanted: frozenset[str]) -> str:
 
 
 def _card(hit: Hit, wanted: frozenset[str]) -> str:
-    stages = ", ".join(f"{stage.stage.removeprefix('branches.')} {stage.rank}" for stage in hit.stages)
-    section = f", § {hit.section}" if hit.section else ""
-    head = html.escape(f"{hit.rank}. {hit.doc_name}, page {hit.page}{section}")
+    head = html.escape(f"{hit.rank}. {hit.place}")
     return (
         f'<article data-chunk="{hit.chunk_id}"><header>{head}</header>'
-        f'<div class="stages">{html.escape(stages)}</div><p>{_marked(hit.text, wanted)}</p></article>'
+        f'<div class="stages">{html.escape(hit.came_from)}</div><p>{_marked(hit.text, wanted)}</p></article>'
     )
 
 
@@ -99,7 +97,7 @@ def _ranks(answers: Sequence[Ranked]) -> str:
     for answer in answers:
         for hit in answer.hits:
             places.setdefault(hit.chunk_id, {})[answer.strategy] = hit.rank
-            names[hit.chunk_id] = f"{hit.doc_name}, page {hit.page}" + (f", § {hit.section}" if hit.section else "")
+            names[hit.chunk_id] = hit.place
     order = sorted(places, key=lambda chunk: (-len(places[chunk]), min(places[chunk].values()), names[chunk], chunk))
     head = "".join(f"<th>{html.escape(answer.strategy)}</th>" for answer in answers)
     rows = "".join(

@@ -12,7 +12,7 @@ from ingestion.errors import ConfigError
 from retrieval.api import Searcher
 from retrieval.arguments import read
 from retrieval.build import build_strategy, strategy_config
-from retrieval.compare import as_text, came_from, grouped, main
+from retrieval.compare import as_text, grouped, main
 from retrieval.compare_page import page
 from retrieval.errors import FilterError
 from retrieval.filters import Where
@@ -38,7 +38,7 @@ def test_each_strategy_has_its_own_top_k(searcher, ranked):
     for name in ("bm25", "rrf_dedup_mmr"):
         alone = searcher.search(QUESTION, name, k=3)
         assert [hit.chunk_id for hit in by_name[name].hits] == [hit.chunk_id for hit in alone]
-    assert came_from(by_name["linear_0.3"].hits[0]) == "dense 1, sparse 1, fuser 1"
+    assert by_name["linear_0.3"].hits[0].came_from == "dense 1, sparse 1, fuser 1"
 
 
 def test_who_cannot_run_says_why_and_equal_answers_share_a_block(ranked):
