@@ -29,3 +29,7 @@ class RequestError(EvaluationError):
 
 class TrackingError(EvaluationError):
     """The MLflow store cannot be used; results on disk are not touched."""
+
+
+class LedgerError(EvaluationError):
+    """The record of who has read a test split cannot be read or written; the message names the line."""

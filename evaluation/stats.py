@@ -86,11 +86,11 @@ def intervals(
     mean, lo, hi = (np.full(len(series), np.nan) for _ in range(3))
     n, n_clusters = np.zeros(len(series), dtype=np.int64), np.zeros(len(series), dtype=np.int64)
     used: list[str] = [method] * len(series)
-    for rows, valid in _same_gaps(series):
+    for rows, valid in same_gaps(series):
         members = np.unique(labels[valid], return_inverse=True)[1]
         n[rows], n_clusters[rows] = len(members), members.max(initial=-1) + 1
         for part in _parts(rows, max(resamples, len(members))):
-            sample = _Sample.of(series[part][:, valid], members)
+            sample = Sample.of(series[part][:, valid], members)
             mean[part] = sample.mean
             if n_clusters[part[0]] > 1:
                 lo[part], hi[part] = _bootstrap(sample, seed, resamples, confidence, method)
@@ -133,10 +133,11 @@ def resample_counts(seed: int, n_clusters: int, resamples: int) -> Iterator[Floa
 
 
 @dataclass(frozen=True)
-class _Sample:
+class Sample:
     """Per-cluster sums of series with the same gaps, in units of their grid: whole numbers held as float64.
 
-    `sums` [n_series, n_clusters], `counts` [n_clusters] queries per cluster, `unit` [n_series] a power of 2.
+    `sums` [n_series, n_clusters], `counts` [n_clusters] queries per cluster, `unit` [n_series] a power of 2. Added up
+    with whatever signs, the sums of one series stay within 2**51, so that float64 holds three of them exactly.
     """
 
     sums: Floats
@@ -144,18 +145,23 @@ class _Sample:
     unit: Floats
 
     @staticmethod
-    def of(values: Floats, members: npt.NDArray[np.intp]) -> _Sample:
-        """Values [n_series, n] without gaps; `members` [n] is the cluster of each, from 0."""
+    def of(values: Floats, members: npt.NDArray[np.intp], common: bool = False) -> Sample:
+        """Values [n_series, n] without gaps; `members` [n] is the cluster of each, from 0.
+
+        With `common`, all series lie on the coarsest of their grids, so that their sums may be subtracted.
+        """
         order = np.argsort(members, kind="stable")
         counts = np.bincount(members)
         starts = np.append(0, np.cumsum(counts)[:-1])[: len(counts)]
         values = values[:, order]
         if not len(counts):
-            return _Sample(np.zeros((len(values), 0)), counts.astype(np.float64), np.ones(len(values)))
+            return Sample(np.zeros((len(values), 0)), counts.astype(np.float64), np.ones(len(values)))
         largest = np.add.reduceat(np.abs(values), starts, axis=1).max(axis=1) * len(counts)
+        if common:
+            largest[:] = largest.max(initial=0.0)
         unit = np.ldexp(1.0, np.frexp(largest)[1] - 51)
         sums = np.add.reduceat(np.rint(values / unit[:, None]), starts, axis=1)
-        return _Sample(sums, counts.astype(np.float64), unit)
+        return Sample(sums, counts.astype(np.float64), unit)
 
     @property
     def mean(self) -> Floats:
@@ -190,9 +196,7 @@ class _Sample:
         return np.divide(skew, 6 * variance * np.sqrt(variance), out=np.zeros(len(skew)), where=variance > 0)
 
 
-def _bootstrap(
-    sample: _Sample, seed: int, resamples: int, confidence: float, method: Method
-) -> tuple[Floats, Floats]:
+def _bootstrap(sample: Sample, seed: int, resamples: int, confidence: float, method: Method) -> tuple[Floats, Floats]:
     means = sample.resampled(seed, resamples)
     tail = (1 - confidence) / 2
     ends = np.full((2, len(means)), [[tail], [1 - tail]])
@@ -201,7 +205,7 @@ def _bootstrap(
     return _quantile(means, ends[0]), _quantile(means, ends[1])
 
 
-def _bca_ends(means: Floats, sample: _Sample, tail: float) -> Floats:
+def _bca_ends(means: Floats, sample: Sample, tail: float) -> Floats:
     """The two probabilities [2, n_series] at which BCa reads the sorted means (Efron and Tibshirani 1993, 14.3).
 
     The share of resamples below the mean is kept half a resample away from 0 and 1: their normal score is infinite.
@@ -223,7 +227,7 @@ def _quantile(ordered: Floats, probability: Floats) -> Floats:
     return np.asarray(ordered[rows, low] + (ordered[rows, high] - ordered[rows, low]) * (at - low))
 
 
-def _same_gaps(series: Floats) -> Iterator[tuple[Longs, Bools]]:
+def same_gaps(series: Floats) -> Iterator[tuple[Longs, Bools]]:
     """Rows of series that have values for the same queries, with that mask [n_queries]."""
     valid = ~np.isnan(series)
     groups: dict[bytes, list[int]] = {}
