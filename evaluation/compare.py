@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from evaluation.power import detectable, effect_size, questions_needed, standard_error
-from evaluation.randomise import equivalence, holm, sign_flips, tukey
+from evaluation.randomise import equivalence, flips_for, holm, sign_flips, tukey
 from evaluation.rules import Rules
 from evaluation.sentences import sentence
 from evaluation.stats import MIN_CLUSTERS, intervals
@@ -27,7 +27,6 @@ COLUMNS = [
 ]  # fmt: skip
 DECLARED, ALL_PAIRS = "declared", "all pairs"
 VERDICTS = HIGHER, LOWER, EQUIVALENT, UNDECIDED = "higher", "lower", "equivalent", "undecided"
-FLIPS_PER_PAIR = 10  # a p-value at the level of one comparison rests on at least this many flips
 TIE = 1e-9  # differences of a question's values up to this are ties
 
 
@@ -135,7 +134,7 @@ def _test(
     table["verdict"] = UNDECIDED
     if int(table["clusters"].min()) < MIN_CLUSTERS:
         return
-    flips = max(rules.flips, int(np.ceil(FLIPS_PER_PAIR * len(rows) / rules.alpha)))
+    flips = max(rules.flips, flips_for(len(rows), rules.alpha))
     p = sign_flips(values, rows, clusters, seed, flips)
     inside = equivalence(values, rows, clusters, seed, flips, rules.margin)
     rivals = np.unique(rows)
