@@ -17,6 +17,7 @@ from evaluation.evidence import document_stem, read_evidence
 from evaluation.pdf_bench import load_pdf_bench
 from evaluation.records import Record, read_records
 from evaluation.schema import Benchmark, Evidence
+from evaluation.sources import judged_by
 from evaluation.trec import load_trec
 from ingestion.artifacts import fingerprint
 from retrieval.schema import Queries
@@ -33,6 +34,7 @@ class BenchmarkSpec:
     `trec` (`queries`: topics, or none for runs made elsewhere; `qrels`: judgments), `pdf_bench`, or `auto`.
     `exclude_field`: name of the query metadata of a BEIR collection that holds the query's own document.
     `unit`: what a `pdf_bench` is judged by: auto, sentences, pages or papers.
+    `sources`: whose judgments count, such as `hand`; empty: everybody's, and the highest grade of a span.
     """
 
     kind: Literal["auto", "bundled", "jsonl", "beir", "trec", "pdf_bench"] = "auto"
@@ -41,6 +43,7 @@ class BenchmarkSpec:
     qrels: str | None = None
     exclude_field: str = "paper_id"
     unit: Literal["auto", "sentences", "pages", "papers"] = "auto"
+    sources: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind == "trec" and not self.qrels:
@@ -99,6 +102,8 @@ def load_benchmark(spec: BenchmarkSpec, split: str) -> Benchmark:
         benchmark = load_questions(path, split)
     else:
         benchmark = load_bundled(path, split)
+    if spec.sources:
+        benchmark = judged_by(benchmark, spec.sources)
     return replace(benchmark, digest=_digest(benchmark))
 
 
@@ -108,7 +113,7 @@ def load_bundled(folder: Path, split: str) -> Benchmark:
     Raises:
         BenchmarkError: a line is unreadable, or evidence names an unknown question.
     """
-    questions = _questions(folder / "queries.jsonl")
+    questions = read_questions(folder / "queries.jsonl")
     evidence = []
     for record in read_records(folder / "evidence.jsonl"):
         qid = record.required("qid")
@@ -127,12 +132,17 @@ def load_questions(path: Path, split: str) -> Benchmark:
     Raises:
         BenchmarkError: a line is unreadable, or the same question stands twice without ids.
     """
-    questions = _questions(path)
+    questions = read_questions(path)
     evidence = [read_evidence(part, qid) for qid, record in questions.items() for part in record.records("evidence")]
     return _assemble(path.name.split(".jsonl")[0], questions, evidence, split)
 
 
-def _questions(path: Path) -> dict[str, Record]:
+def read_questions(path: Path) -> dict[str, Record]:
+    """The questions of a file by qid; one without gets `q-` and the first 12 hex of its text's sha256.
+
+    Raises:
+        BenchmarkError: a line is unreadable, an id stands twice, or there are none.
+    """
     questions: dict[str, Record] = {}
     for record in read_records(path):
         record.refuse_misspelt(QUESTION)
@@ -154,7 +164,8 @@ def _assemble(name: str, questions: Mapping[str, Record], evidence: Sequence[Evi
     chosen = {qid: record for qid, record in questions.items() if split_of[qid] in wanted}
     cluster: dict[str, str] = {}
     for row in evidence:
-        cluster.setdefault(row.qid, document_stem(row.doc))
+        if row.grade > 0:  # a passage judged irrelevant says nothing of where the question comes from
+            cluster.setdefault(row.qid, document_stem(row.doc))
     queries = Queries.of(
         list(chosen),
         [record.required("query", "question") for record in chosen.values()],

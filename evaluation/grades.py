@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.errors import EvaluationError
+from evaluation.pairs import look_up, pairs
 from evaluation.schema import Grades8, Longs, Qrels
 from retrieval.schema import Floats, Ints, Run
 
@@ -73,7 +74,7 @@ def grade_matrix(run: Run, qrels: Qrels, n_queries: int, credit: Credit = "once"
         EvaluationError: run or qrels name a query beyond `n_queries`, or a grade is negative.
     """
     _check(run, qrels, n_queries)
-    found, row = _look_up(run, qrels)
+    found, row = look_up(pairs(qrels.query, qrels.chunk), pairs(run.query, run.chunk))
     query, rank, grade = run.query[found], run.rank[found], qrels.grade[row]
     if credit == "once":
         grade[_repeats(query, grade, qrels.group[row])] = REPEAT
@@ -87,24 +88,10 @@ def grade_matrix(run: Run, qrels: Qrels, n_queries: int, credit: Credit = "once"
     return Grades(grades, length, ideal, n_relevant, n_nonrelevant, qrels.n_parts, complete_at)
 
 
-def _pair(left: Ints, right: Ints) -> Longs:
-    """One sortable int64 per pair of int32, so that pairs are compared in one step."""
-    return left.astype(np.int64) << 32 | right.astype(np.int64)
-
-
-def _look_up(run: Run, qrels: Qrels) -> tuple[Longs, Longs]:
-    """The rows of the run that are judged, and their rows in the qrels."""
-    known, asked = _pair(qrels.query, qrels.chunk), _pair(run.query, run.chunk)
-    row = np.searchsorted(known, asked)
-    inside = np.flatnonzero(row < len(known))
-    found = inside[known[row[inside]] == asked[inside]]
-    return found, row[found]
-
-
 def _repeats(query: Ints, grade: Grades8, group: Ints) -> Longs:
     """Positions, in ranking order, of relevant chunks whose class stands at an earlier rank."""
     relevant = np.flatnonzero(grade > 0)
-    first = np.unique(_pair(query[relevant], group[relevant]), return_index=True)[1]
+    first = np.unique(pairs(query[relevant], group[relevant]), return_index=True)[1]
     return np.delete(relevant, first)
 
 
@@ -115,7 +102,7 @@ def _ideal(qrels: Qrels, n_queries: int, credit: Credit) -> tuple[Grades8, Ints]
     if credit == "once":
         by_class = np.lexsort((-grade, group, query))
         query, grade, group = query[by_class], grade[by_class], group[by_class]
-        best = np.unique(_pair(query, group), return_index=True)[1]
+        best = np.unique(pairs(query, group), return_index=True)[1]
         query, grade = query[best], grade[best]
     order = np.lexsort((-grade, query))
     query, grade = query[order], grade[order]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from evaluation.errors import BenchmarkError, OrphanError
 from evaluation.locate import MAX_PARTS, Library
+from evaluation.pairs import pairs
 from evaluation.schema import Benchmark, DocumentJudgment, Grades8, Longs, Qrels, Spans
 from evaluation.trec import OutsideRun
 from ingestion.schema import Corpus
@@ -81,7 +81,7 @@ def span_qrels(spans: Spans, corpus: Corpus, n_queries: int, min_coverage: float
     chunks, base = Chunks.of(corpus, spans)
     start, end = base[spans.doc] + spans.start, base[spans.doc] + spans.end
     span, chunk = _holders(spans, chunks, start, end, min_coverage)
-    pair = _pairs(spans.query[span], chunks.row[chunk])
+    pair = pairs(spans.query[span], chunks.row[chunk])
     judged = np.union1d(pair, _mostly_judged(spans.query, chunks, start, end))
     at = np.searchsorted(judged, pair)
     parts = np.zeros(len(judged), dtype=np.int64)
@@ -175,11 +175,11 @@ def _mostly_judged(query: Ints, chunks: Chunks, start: Longs, end: Longs) -> Lon
     last = np.append(first[1:], len(low))[: len(first)] - 1
     of_query = low[first] // stride
     union, chunk, shared = chunks.overlaps(low[first] % stride, high[last] % stride)
-    pair, back = np.unique(_pairs(of_query[union], chunk), return_inverse=True)
+    pair, back = np.unique(pairs(of_query[union], chunk), return_inverse=True)
     total = np.bincount(back, weights=shared, minlength=len(pair))
     position = pair & ROWS
     mostly = total >= HALF * chunks.length[position]
-    return _pairs(pair[mostly] >> 32, chunks.row[position[mostly]])
+    return pairs(pair[mostly] >> 32, chunks.row[position[mostly]])
 
 
 def _qrels(judged: Longs, at: Longs, grades: Grades8, classes: Ints, parts: Longs, n_parts: Ints) -> Qrels:
@@ -192,7 +192,7 @@ def _qrels(judged: Longs, at: Longs, grades: Grades8, classes: Ints, parts: Long
     query, chunk = (judged >> 32).astype(np.int32), (judged & ROWS).astype(np.int32)
     relevant = np.flatnonzero(grade > 0)
     group = np.full(len(judged), -1, dtype=np.int32)
-    _, first, back = np.unique(_pairs(query[relevant], classes[relevant]), return_index=True, return_inverse=True)
+    _, first, back = np.unique(pairs(query[relevant], classes[relevant]), return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(first), dtype=np.int64)
     rank[order] = np.arange(len(first))
@@ -211,12 +211,12 @@ def _by_class(
     query_row = {qid: number for number, qid in enumerate(benchmark.queries.qid)}
     query = np.asarray([query_row[judged.qid] for judged in judgments], dtype=np.int64)
     grade = np.asarray([max(judged.grade, 0) for judged in judgments], dtype=np.int8)
-    pairs, first, at = np.unique(_pairs(query[judgment], row), return_index=True, return_inverse=True)
-    parts = np.zeros(len(pairs), dtype=np.int64)
+    found, first, at = np.unique(pairs(query[judgment], row), return_index=True, return_inverse=True)
+    parts = np.zeros(len(found), dtype=np.int64)
     parts[at[grade[judgment] > 0]] = 1
     n_parts = np.zeros(len(benchmark.queries), dtype=np.int32)
     n_parts[query[grade > 0]] = 1
-    return _qrels(pairs, at, grade[judgment], classes[judgment[first]].astype(np.int32), parts, n_parts)
+    return _qrels(found, at, grade[judgment], classes[judgment[first]].astype(np.int32), parts, n_parts)
 
 
 def _check_absent(orphans: Sequence[DocumentJudgment], total: int, limit: float) -> None:
@@ -226,11 +226,6 @@ def _check_absent(orphans: Sequence[DocumentJudgment], total: int, limit: float)
     if len(orphans) > limit * total:
         raise OrphanError(f"the judgments do not describe this corpus: {text}; name the corpus that was judged")
     logger.warning("%s; they are left out", text)
-
-
-def _pairs(query: npt.NDArray[np.integer[Any]], row: npt.NDArray[np.integer[Any]]) -> Longs:
-    """Query and row in one int64 that sorts as the pair does."""
-    return query.astype(np.int64) << 32 | row.astype(np.int64)
 
 
 def _ranges(low: Longs, high: Longs) -> tuple[Longs, Longs]:

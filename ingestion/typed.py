@@ -17,8 +17,8 @@ T = TypeVar("T")
 def build_spec(cls: type[T], values: Mapping[str, Any], path: str) -> T:
     """An instance of a dataclass from a mapping; `path` is where the mapping stands, such as `strategy.then.mmr`.
 
-    An int may stand for a float; a mapping becomes sorted pairs where the field is `tuple[tuple[str, T], ...]`;
-    nothing else is converted.
+    An int may stand for a float; a mapping becomes sorted pairs where the field is `tuple[tuple[str, T], ...]`,
+    a list a tuple where it is `tuple[T, ...]`; nothing else is converted.
 
     Raises:
         ConfigError: unknown key, missing key, wrong type, or a value that the class refuses.
@@ -73,12 +73,19 @@ def _typed(value: Any, hint: Any, path: str) -> Any:
             return None
         return _typed(value, next(option for option in options if option is not type(None)), path)
     if origin is tuple:
-        return _pairs(value, options, path)
+        named = get_origin(options[0]) is tuple
+        return _pairs(value, options, path) if named else _list(value, options[0], path)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
         raise ConfigError(f"{path}={value!r}: must be {hint.__name__}, not {type(value).__name__}")
     return value
+
+
+def _list(value: Any, hint: Any, path: str) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise ConfigError(f"{path}={value!r}: must be a list such as [{value}]")
+    return tuple(_typed(item, hint, f"{path}[{number}]") for number, item in enumerate(value))
 
 
 def _pairs(value: Any, options: tuple[Any, ...], path: str) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from evaluation.benchmark import BenchmarkSpec, load_benchmark, resolve
-from evaluation.errors import BenchmarkError
+from evaluation.errors import BenchmarkError, EvaluationError
 from evaluation.schema import Evidence
 from ingestion.config import load, names, to_plain
 from ingestion.errors import ConfigError
@@ -43,7 +43,7 @@ def test_one_file_holds_questions_and_judgments(tmp_path):
     assert benchmark.queries.qid == ("007", "a")
     assert benchmark.queries.query == ("who?", "what?")
     assert benchmark.queries.split == ("test", "test")
-    assert benchmark.queries.cluster == ("2605.23950", "x")  # the first judged document, without .pdf
+    assert benchmark.queries.cluster == ("007", "x")  # the first relevant document, without .pdf
     assert set(benchmark.evidence) == {
         Evidence("a", "x.pdf", 2, -1, -1, "this", 1, "hand", ""),
         Evidence("007", "2605.23950", 0, -1, -1, "", 0, "hand", "1"),
@@ -218,3 +218,30 @@ def test_every_benchmark_of_conf_is_a_spec(name, monkeypatch):
     spec = build_spec(BenchmarkSpec, plain["benchmark"], "benchmark")
     assert getattr(spec, key) == "given"
     assert spec.kind == {"bundled": "auto"}.get(name, name if name in KINDS else "pdf_bench")
+
+
+def test_only_chosen_sources_count(tmp_path):
+    questions = [{"qid": "q1", "query": "one"}, {"qid": "q2", "query": "two"}]
+    rows = [
+        {"qid": "q1", "doc": "a", "quote": "x", "grade": 2, "source": "llm:m"},
+        {"qid": "q1", "doc": "a", "quote": "x", "grade": 0, "source": "hand"},
+        {"qid": "q2", "doc": "b", "quote": "y", "grade": 1, "source": "hand"},
+    ]
+    for name, content in (("queries", questions), ("evidence", rows)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in content))
+    everybody = load_benchmark(BenchmarkSpec("bundled", str(tmp_path)), "test")
+    people = load_benchmark(BenchmarkSpec("bundled", str(tmp_path), sources=("hand",)), "test")
+    assert [row.grade for row in everybody.evidence] == [2, 0, 1]
+    assert [row.grade for row in people.evidence] == [0, 1]
+    assert people.queries.qid == ("q1", "q2")
+    assert people.digest != everybody.digest
+    with pytest.raises(EvaluationError, match="did you mean 'hand'"):
+        load_benchmark(BenchmarkSpec("bundled", str(tmp_path), sources=("hands",)), "test")
+
+
+def test_a_passage_judged_irrelevant_gives_a_question_no_document(tmp_path):
+    (tmp_path / "queries.jsonl").write_text('{"qid": "q1", "query": "one"}\n{"qid": "q2", "query": "two"}\n')
+    rows = [("q1", "z", 0), ("q1", "a", 1), ("q2", "z", 0)]
+    lines = [json.dumps({"qid": qid, "doc": doc, "quote": "x", "grade": grade}) for qid, doc, grade in rows]
+    (tmp_path / "evidence.jsonl").write_text("\n".join(lines))
+    assert load_benchmark(BenchmarkSpec("bundled", str(tmp_path)), "test").queries.cluster == ("a", "q2")
