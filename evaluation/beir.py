@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from evaluation.errors import BenchmarkError
+from evaluation.errors import BenchmarkError, SplitError
 from evaluation.records import MAX_GRADE, Record, either, grade_of, read_lines, read_records
 from evaluation.schema import Benchmark, DocumentJudgment
 from ingestion.schema import CHUNKS, DOCUMENTS, PAGES, Corpus
@@ -146,9 +146,7 @@ def _splits(path: Path, split: str) -> list[str]:
         return names
     if split not in names:
         found = ", ".join(names) or "none"
-        raise BenchmarkError(
-            f"{path / 'qrels' / split}.tsv: no such split; there are: {found}. Choose with split=<name>"
-        )
+        raise SplitError(f"{path / 'qrels' / split}.tsv: no such split; there are: {found}. Choose with split=<name>")
     return [split]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from evaluation.beir import corpus_file, load_beir
-from evaluation.errors import BenchmarkError
+from evaluation.errors import BenchmarkError, SplitError
 from evaluation.evidence import document_stem, read_evidence
 from evaluation.pdf_bench import load_pdf_bench
 from evaluation.records import Record, read_records
@@ -198,7 +198,7 @@ def _choose(existing: set[str], split: str, name: str) -> set[str]:
     if split == "all":
         return existing
     if split not in existing:
-        raise BenchmarkError(f"{name}: no question in split {split!r}; there are: {', '.join(sorted(existing))}")
+        raise SplitError(f"{name}: no question in split {split!r}; there are: {', '.join(sorted(existing))}")
     return {split}
 
 

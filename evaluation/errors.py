@@ -15,6 +15,10 @@ class OrphanError(BenchmarkError):
     """Too many judged spans are not in the corpus: the judgments do not describe it."""
 
 
+class SplitError(BenchmarkError):
+    """The collection has no such split; the message lists those that it has."""
+
+
 class MetricError(EvaluationError):
     """No metric of this name; the message offers the nearest one."""
 

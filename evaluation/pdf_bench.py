@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.beir import by_id, field, read_tsv, refuse_unknown, source
-from evaluation.errors import BenchmarkError
+from evaluation.errors import BenchmarkError, SplitError
 from evaluation.records import Record, either
 from evaluation.schema import Benchmark, DocumentJudgment, Evidence
 from retrieval.schema import Queries
@@ -79,9 +79,7 @@ def _splits(path: Path, split: str, unit: str) -> dict[str, Split]:
         found = {ALIAS.get(suffix, suffix) or "test": file for file, suffix in suffixes.items()}
         wanted = sorted(found) if split == "all" else [ALIAS.get(split, split)]
         if found and not found.keys() >= set(wanted):
-            raise BenchmarkError(
-                f"{path / 'qrels'}: no {name} judged for split {split!r}; there are: {', '.join(found)}"
-            )
+            raise SplitError(f"{path / 'qrels'}: no {name} judged for split {split!r}; there are: {', '.join(found)}")
         if found:
             return {key: Split(suffixes[found[key]], read_tsv(found[key])) for key in wanted}
     raise BenchmarkError(f"{path / 'qrels'}: no {' or '.join(UNITS[unit])}.tsv; choose another benchmark.unit")

@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,16 @@ os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 ROOT = Path(__file__).resolve().parent.parent
 CONF = ROOT / "conf"
 ADDABLE = ("hydra", "experiment", "ablation.chunkers.")  # what `+key=value` may add
-STRING_KEYS = {"corpus.path", "benchmark.path", "benchmark.queries", "benchmark.qrels", "artifacts", "out", "split"}
+STRING_KEYS = {
+    "corpus.path",
+    "benchmark.path",
+    "benchmark.queries",
+    "benchmark.qrels",
+    "artifacts",
+    "out",
+    "ledger",
+    "split",
+}
 
 
 @dataclass
@@ -49,6 +58,8 @@ class Schema:
     metrics: list[str] = field(default_factory=list)
     artifacts: str = ""
     out: str | None = None
+    ledger: str = ""
+    objective: str | None = None
     plan: bool = False
     allow_missing: bool = False
     bench: bool = False
@@ -60,7 +71,7 @@ OmegaConf.register_new_resolver("project", lambda path: str(ROOT / path), replac
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?`, or the list of what is known where nothing is near."""
-    options = sorted(known)
+    options = sorted(set(known))
     close = difflib.get_close_matches(name, options, n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(options)}"
 
@@ -161,8 +172,7 @@ def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _known_keys(config_name: str, overrides: Sequence[str]) -> list[str]:
     """Every dotted key of the configuration that these overrides' group choices make."""
-    groups = [
-        text for text in overrides if "." not in text.partition("=")[0] and (CONF / text.partition("=")[0]).is_dir()
-    ]
+    chosen = {entry.name for entry in fields(Schema)}
+    groups = [text for text in overrides if (key := text.partition("=")[0]) in chosen and (CONF / key).is_dir()]
     plain = OmegaConf.to_container(load(groups, config_name), resolve=False)
     return [*flatten(plain), *plain] if isinstance(plain, dict) else []  # type: ignore[arg-type]

@@ -12,10 +12,10 @@ from ingestion.pipeline import build_chunker, build_ingest
 from ingestion.typed import build_spec
 
 OPTIONS = [(path.name, name) for path in sorted(CONF.iterdir()) if path.is_dir() for name in names(path.name)]
-STAGES = ("retriever", "fuser", "reranker")  # composed inside strategies
+INNER = ("retriever", "fuser", "reranker", "space")  # composed inside strategies, or read by tuning
 
 
-@pytest.mark.parametrize(("group", "name"), [option for option in OPTIONS if option[0] not in STAGES])
+@pytest.mark.parametrize(("group", "name"), [option for option in OPTIONS if option[0] not in INNER])
 def test_every_option_composes_and_builds(group, name, monkeypatch):
     monkeypatch.setenv("RANKPROOF_DATA", "/data")
     plain = to_plain(load([f"{group}={name}"]))
