@@ -17,7 +17,6 @@ from ingestion import config
 from ingestion.errors import ConfigError
 
 ASKS_HYDRA = {"--help", "-h", "--hydra-help", "--version", "--cfg", "-c", "--info", "-i", "--shell-completion", "-sc"}
-SWEEPS = {"--multirun", "-m"}
 
 
 def split_outside(arguments: list[str]) -> tuple[list[str], dict[str, Path]]:
@@ -54,7 +53,7 @@ def main(arguments: list[str]) -> int:
     try:
         rest, outside = split_outside(arguments)
         name = config_name(rest)
-        if not SWEEPS & set(rest):
+        if not {"--multirun", "-m"} & set(rest):
             rest = [config.quoted(argument) for argument in rest]
             if not any(argument in ASKS_HYDRA for argument in rest):
                 config.load([argument for argument in rest if "=" in argument and argument[0] != "-"], name)
@@ -63,12 +62,14 @@ def main(arguments: list[str]) -> int:
         return 2
 
     @hydra.main(version_base="1.3", config_path="conf", config_name="config")
-    def job(composed: DictConfig) -> None:
+    def job(composed: DictConfig) -> float | None:
         from evaluation.runner import run
 
         settings = HydraConfig.get()
         sweep = (Path(settings.sweep.dir).name, settings.job.num) if settings.mode == RunMode.MULTIRUN else None
-        codes.append(run(composed, list(settings.overrides.task), outside, sweep))
+        outcome = run(composed, list(settings.overrides.task), outside, sweep)
+        codes.append(outcome.code)
+        return outcome.value
 
     sys.argv = [sys.argv[0], *rest]
     job()

@@ -15,7 +15,7 @@ from evaluation.trec import OutsideRun
 from retrieval.errors import ModelLoadError, RetrievalError
 from retrieval.models import NeedsModel
 from retrieval.schema import Run
-from retrieval.stage import Context, Remembered, Retriever, components, walk
+from retrieval.stage import Context, HasInputs, Remembered, Retriever, components, walk
 
 RAN, ABSENT, FAILED = "ran", "absent", "failed"
 
@@ -65,6 +65,7 @@ def run_arm(ctx: Context, spec: ArmSpec, judged: Judged) -> Arm:
         return Arm(spec.name, FAILED, f"{type(error).__name__}: {error}", config=spec.config)
     run = without_excluded(list(parts.values())[-1].run, judged, ctx.depth)
     cost = {**_cost(list(parts.values())), **_liveness(run, len(queries)), "backend": _backend(spec.stage)}
+    cost["models"] = _models(ctx, spec.stage)
     facts = {path: {name: [fact.value, fact.of] for name, fact in part.facts.items()} for path, part in parts.items()}
     cost["facts"] = {path: said for path, said in facts.items() if said}
     notes = [text for part in parts.values() for name, fact in part.facts.items() if (text := fact.text(name))]
@@ -100,6 +101,12 @@ def _cost(parts: Sequence[Remembered]) -> dict[str, Any]:
 def _liveness(run: Run, n_queries: int) -> dict[str, Any]:
     answered = len(np.unique(run.query))
     return {"answered": answered / n_queries if n_queries else 0.0, "empty": n_queries - answered, "ranked": len(run)}
+
+
+def _models(ctx: Context, stage: Retriever) -> dict[str, str]:
+    """Digest of the weights of every model inside a strategy, by name."""
+    given = [(part, part.inputs(ctx)) for _, part in components(stage) if isinstance(part, HasInputs)]
+    return {str(part.model): inputs["weights"] for part, inputs in given if "weights" in inputs}  # type: ignore[attr-defined]
 
 
 def _backend(stage: Retriever) -> list[str]:

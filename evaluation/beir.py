@@ -6,6 +6,7 @@ A document is one chunk, and its `_id` is both doc_id and chunk_id, also in TREC
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -114,7 +115,7 @@ def read_tsv(path: Path) -> tuple[DocumentJudgment, ...]:
     """
     rows = []
     for number, text in read_lines(path):
-        fields = text.split("\t")
+        fields = next(csv.reader([text], delimiter="\t"))
         if len(fields) != 3:
             raise BenchmarkError(f"{path}, line {number}: {len(fields)} columns; 3 separated by tabs are needed")
         grade = grade_of(fields[2])

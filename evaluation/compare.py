@@ -172,7 +172,7 @@ def _within(p: Floats, members: npt.NDArray[np.bool_]) -> Floats:
     return adjusted
 
 
-def _verdict(row: Mapping[str, Any], alpha: float) -> str:
+def _verdict(row: Mapping[Any, Any], alpha: float) -> str:
     if row["p_adjusted"] < alpha and row["diff"] != 0:
         return HIGHER if row["diff"] > 0 else LOWER
     return EQUIVALENT if row["p_equivalent"] < alpha else UNDECIDED

@@ -14,7 +14,9 @@ from evaluation.ablation import Ablation, read_ablation
 from evaluation.benchmark import BenchmarkSpec, resolve
 from evaluation.errors import RequestError
 from evaluation.factorial import Factorial, find_factorial
+from evaluation.ledger import OPEN_SPLITS, is_sealed
 from evaluation.metrics import Metric, parse_metric
+from evaluation.rules import Rules
 from ingestion.config import ROOT, to_plain
 from ingestion.pipeline import Chunker, IngestSpec, build_chunker, build_ingest
 from ingestion.typed import build_spec
@@ -37,7 +39,8 @@ class ArmSpec:
 class Request:
     """A checked request. `config` is everything resolved, as it is written to `config.yaml`.
 
-    `factorial`: where the suite is one; `ablation`: where a parameter or the chunker is swept.
+    `factorial`: where the suite is one; `ablation`: where a parameter or the chunker is swept; `objective`: the
+    metric whose mean a sweep optimises.
     """
 
     name: str
@@ -55,6 +58,8 @@ class Request:
     depth: int
     artifacts: Path
     out: Path
+    ledger: Path
+    objective: Metric | None
     sweep: tuple[str, int] | None
     plan: bool
     allow_missing: bool
@@ -95,6 +100,8 @@ def read_request(
         raise RequestError("an outside arm has the name of a strategy that runs too; give it another name")
     if not arms and not outside:
         raise RequestError("suite=none runs nothing; add outside.<arm>=<run.trec>, or choose a suite or strategy")
+    corpus, objective = _corpus_path(plain, typed, benchmark), _objective(plain)
+    _check_rules(plain, arms, outside, ablation)
     stamp = f"{sweep[0]}-{sweep[1]}" if sweep else time.strftime("%Y%m%d-%H%M%S")
     return Request(
         name=name,
@@ -102,7 +109,7 @@ def read_request(
         factorial=_factorial(plain, typed, arms, ablation),
         ablation=ablation,
         outside=outside,
-        corpus=_corpus_path(plain, typed, benchmark),
+        corpus=corpus,
         ingest=build_ingest(plain["ingest"]),
         chunker=build_chunker(plain["chunker"]),
         benchmark=benchmark,
@@ -114,13 +121,15 @@ def read_request(
         depth=plain["depth"],
         artifacts=Path(plain["artifacts"]),
         out=Path(plain["out"] or ROOT / "results" / "runs" / f"{stamp}-{name}"),
+        ledger=Path(plain["ledger"]),
+        objective=objective,
         sweep=sweep,
         plan=plain["plan"],
         allow_missing=plain["allow_missing"],
         bench=plain["bench"],
         evaluation=plain["eval"],
         tracking=plain["tracking"],
-        config=plain,
+        config={**plain, "corpus": {**plain["corpus"], "path": str(corpus)}},
     )
 
 
@@ -183,6 +192,30 @@ def _budgeted(plain: dict[str, Any], typed: Mapping[str, str], ablation: Ablatio
         "metrics": list(ablation.metrics),
         "eval": {**plain["eval"], "primary": ablation.metrics[0]},
     }
+
+
+def _objective(plain: Mapping[str, Any]) -> Metric | None:
+    """The metric that a sweep optimises; whoever optimises must not see the sealed split."""
+    if not plain["objective"]:
+        return None
+    if is_sealed(plain["split"]):
+        raise RequestError(
+            f"objective={plain['objective']} tunes on split={plain['split']}, which is sealed: what is tuned on it"
+            f" proves nothing;\nadd split=dev (or {', '.join(sorted(OPEN_SPLITS - {'dev'}))})"
+        )
+    metric = parse_metric(str(plain["objective"]))
+    if metric.name not in (parse_metric(name).name for name in [plain["eval"]["primary"], *plain["metrics"]]):
+        raise RequestError(f"objective={metric.name} is not measured; add it to metrics=[...]")
+    return metric
+
+
+def _check_rules(
+    plain: Mapping[str, Any], arms: Sequence[ArmSpec], outside: Mapping[str, Path], ablation: Ablation | None
+) -> None:
+    """Declared comparisons must name arms of this run."""
+    labels = list(ablation.chunkers) if ablation and ablation.chunkers else [""]
+    names = [f"{arm.name}_{label}".rstrip("_") for label in labels for arm in arms]
+    Rules.read(plain["eval"], [*names, *outside])
 
 
 def _corpus_path(plain: Mapping[str, Any], typed: Mapping[str, str], benchmark: BenchmarkSpec) -> Path:

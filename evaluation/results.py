@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from omegaconf import OmegaConf
 
 from evaluation.arms import Arm
+from evaluation.findings import Findings
 from evaluation.judging import Judged
+from evaluation.report import write_reports
 from evaluation.trec import write_run
 from ingestion.artifacts import write_atomic
 from ingestion.config import ROOT
@@ -33,6 +37,7 @@ PACKAGES = (
     "numpy",
     "onnxruntime",
     "openvino",
+    "optuna",
     "pandas",
     "pyarrow",
     "pypdfium2",
@@ -52,6 +57,10 @@ PACKAGES = (
 )
 
 
+TABLES = ("per_query", "summary", "comparisons", "effects", "kinds", "losses", "shares")  # as Parquet and CSV
+SHOWN = ("questions", "shown", "passages")  # as Parquet only: what a report needs to show texts
+
+
 def write_table(folder: Path, name: str, table: pd.DataFrame) -> None:
     """A table as Parquet and CSV."""
     write_parquet(folder / f"{name}.parquet", pa.Table.from_pandas(table, preserve_index=False))
@@ -68,6 +77,25 @@ def write_parquet(path: Path, table: pa.Table) -> None:
 def write_json(path: Path, content: object) -> None:
     """Sorted, indented JSON."""
     write_atomic(path, json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, default=str) + "\n")
+
+
+def write_results(
+    out: Path, config: Mapping[str, Any], judged_arms: Sequence[tuple[Sequence[Arm], Judged]], findings: Findings
+) -> None:
+    """Every file of the results folder; the manifest, which makes the folder a result, comes last."""
+    write_atomic(out / "config.yaml", OmegaConf.to_yaml(OmegaConf.create(dict(config)), sort_keys=True))
+    for arms, judged in judged_arms:
+        write_rankings(out, arms, judged)
+    for name in TABLES:
+        table = getattr(findings, name)
+        if len(table.columns):
+            write_table(out, name, table)
+    for name in SHOWN:
+        write_parquet(out / f"{name}.parquet", pa.Table.from_pandas(getattr(findings, name), preserve_index=False))
+    write_json(out / "verdict.json", asdict(findings.verdict))
+    write_json(out / "arms.json", findings.arms)
+    write_reports(out, findings)
+    write_json(out / "manifest.json", findings.manifest)
 
 
 def write_rankings(folder: Path, arms: Sequence[Arm], judged: Judged) -> None:

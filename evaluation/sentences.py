@@ -10,7 +10,7 @@ import numpy as np
 from evaluation.stats import MIN_CLUSTERS
 
 
-def sentence(row: Mapping[str, Any], margin: float, family: int) -> str:
+def sentence(row: Mapping[Any, Any], margin: float, family: int) -> str:
     """What one row of the comparisons says.
 
     Args:
@@ -30,7 +30,7 @@ def sentence(row: Mapping[str, Any], margin: float, family: int) -> str:
     return f"{a} against {b} is undecided: {found}{_yet(row, family)}; {_open(row)}"
 
 
-def turned(row: Mapping[str, Any]) -> dict[str, Any]:
+def turned(row: Mapping[Any, Any]) -> dict[Any, Any]:
     """The same comparison seen from b."""
     other = {"higher": "lower", "lower": "higher"}
     return {
@@ -47,7 +47,7 @@ def turned(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def documents(questions: float, row: Mapping[str, Any]) -> str:
+def documents(questions: float, row: Mapping[Any, Any]) -> str:
     """A number of questions with the number of documents like these that bears them."""
     return f"{round_up(questions):,} questions ({round_up(questions * row['clusters'] / row['n']):,} documents)"
 
@@ -60,14 +60,14 @@ def round_up(value: float) -> int:
     return int(np.ceil(value / unit) * unit)
 
 
-def _yet(row: Mapping[str, Any], family: int) -> str:
+def _yet(row: Mapping[Any, Any], family: int) -> str:
     """An interval that leaves out 0 while the verdict is open needs a word."""
     if family > 1 and (row["lo"] > 0 or row["hi"] < 0):
         return f", which leaves out 0, but not after correction for {family} comparisons ({_p(row['p_adjusted'])})"
     return ""
 
 
-def _open(row: Mapping[str, Any]) -> str:
+def _open(row: Mapping[Any, Any]) -> str:
     seen = f"a true difference below {row['detectable']:.3f} would mostly stay unseen here"
     if not np.isfinite(row["needed"]):
         return f"{seen}, and no number of such questions would settle a difference that small"

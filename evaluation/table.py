@@ -7,8 +7,10 @@ from typing import Any
 
 import pandas as pd
 
+from evaluation.findings import Findings
+
 COLUMNS = ("nDCG@5", "RR", "R@5", "Judged@5")
-LEFT = ("strategy", "effect", "note")  # columns that are words
+LEFT = ("strategy", "effect", "note", "question", "became")  # columns that are words
 MOST_NAMED = 5  # arms that a sentence lists by name
 TOO_FEW = "too few documents"
 
@@ -132,8 +134,31 @@ def caveats(manifest: Mapping[str, Any], summary: pd.DataFrame, primary: str) ->
         lines.append(f"few retrieved chunks are judged (below .8) for {which}: their scores are lower bounds")
     if manifest["split"] == "all":
         lines.append("split=all mixes dev and test: contaminated if anything was tuned")
-    lines.append(f"ordered by {primary}; an order is not a verdict: read the intervals")
     return lines
+
+
+def ledger_line(findings: Findings) -> list[str]:
+    """How often this split was read, and what that is worth; empty where it does not count yet."""
+    if findings.readings < 2:
+        return []
+    many = f"{findings.readings} configurations have read this {findings.manifest['split']} split"
+    if findings.chance <= 0:
+        return [many]
+    best = f"the best of {findings.readings} equal strategies would lead the average one by {findings.chance:.3f}"
+    return [f"{many}: {best} {findings.primary} by chance"]
+
+
+def shown_text(findings: Findings) -> str:
+    """What a run prints: table, verdict, effects of a factorial, what must be said beside them, who is missing."""
+    summary, effects, primary = findings.summary, findings.effects, findings.primary
+    blocks = []
+    if len(summary):
+        blocks.append(as_text(leaderboard(summary, findings.arms, primary)))
+    blocks.append("\n".join([findings.verdict.sentence, *(f"  {line}" for line in findings.verdict.reasons)]))
+    if len(effects):
+        blocks.append("\n".join([as_text(effect_cells(effects, primary)), *effect_notes(effects, primary)]))
+    said = [*caveats(findings.manifest, summary, primary), *ledger_line(findings), *not_run(findings.arms)]
+    return "\n\n".join([*blocks, "\n".join(said)])
 
 
 def not_run(arms: Mapping[str, Mapping[str, Any]]) -> list[str]:

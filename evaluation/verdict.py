@@ -82,18 +82,17 @@ def _means(summary: pd.DataFrame, rules: Rules, same: Mapping[str, str]) -> dict
     rows = summary[(summary["metric"] == rules.primary) & ~summary["strategy"].isin({*same, *rules.bounds})]
     rows = rows.sort_values(["mean", "strategy"], ascending=[False, True])
     return {
-        str(row.strategy): f"{row.mean:.3f} {rules.primary} [{row.lo:.3f}, {row.hi:.3f}]"  # type: ignore[str-bytes-safe]
-        for row in rows.itertuples()
+        str(row.strategy): f"{row.mean:.3f} {rules.primary} [{row.lo:.3f}, {row.hi:.3f}]" for row in rows.itertuples()
     }
 
 
-def _against(rows: pd.DataFrame, leader: str, alpha: float) -> dict[str, dict[str, Any]]:
+def _against(rows: pd.DataFrame, leader: str, alpha: float) -> dict[str, dict[Any, Any]]:
     """The leader's comparison with every rival, seen from the leader, corrected over all pairs."""
     rows = rows.assign(corrected=holm(rows["p"].to_numpy(np.float64)))
-    found = {}
+    found: dict[str, dict[Any, Any]] = {}
     for row in rows.to_dict("records"):
         if leader in (row["a"], row["b"]):
-            seen = row if row["a"] == leader else turned(row)
+            seen: dict[Any, Any] = row if row["a"] == leader else turned(row)
             found[str(seen["b"])] = {**seen, "beaten": bool(row["corrected"] < alpha and seen["diff"] > 0)}
     return found
 
@@ -119,7 +118,7 @@ def _shared(same: Mapping[str, str]) -> list[str]:
 
 
 def _reasons(
-    against: Mapping[str, Mapping[str, Any]], group: Sequence[str], rules: Rules, rows: pd.DataFrame
+    against: Mapping[str, Mapping[Any, Any]], group: Sequence[str], rules: Rules, rows: pd.DataFrame
 ) -> list[str]:
     """What keeps the next of the group beside the leader, and what would settle it."""
     open_ = [against[name] for name in group]
@@ -132,7 +131,7 @@ def _reasons(
     return [line for line in said if line]
 
 
-def _too_coarse(row: Mapping[str, Any], alpha: float, family: int) -> str:
+def _too_coarse(row: Mapping[Any, Any], alpha: float, family: int) -> str:
     """What flips of so few documents cannot show in so large a family, however large the difference."""
     least = 2.0 ** (1 - row["clusters"])
     if least * family < alpha:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import ir_measures
@@ -14,6 +15,7 @@ import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[2]
+LEDGER = f"ledger={tempfile.mkdtemp()}/ledger.jsonl"  # no reading of a test belongs into the project's own
 DOCUMENTS = {
     "d1": ("Okapi weighting", "BM25 saturates the term frequency and normalises by document length."),
     "d2": ("Cosine", "TF-IDF vectors are compared by the cosine of their angle."),
@@ -27,7 +29,8 @@ JUDGMENTS = [("q1", "d5", 2), ("q1", "d1", 1), ("q2", "d3", 1), ("q3", "d2", 1),
 
 def run_eval(*arguments: str, seed: str = "0", cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONHASHSEED": seed, "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, str(ROOT / "run_eval.py"), *arguments]
+    ledger = [] if "--help" in arguments or any(text.startswith("ledger=") for text in arguments) else [LEDGER]
+    command = [sys.executable, str(ROOT / "run_eval.py"), *arguments, *ledger]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, check=False)
 
 
@@ -67,8 +70,12 @@ def test_a_run_ends_with_its_folder_and_every_file_is_there(done):
     assert process.stdout.splitlines()[-1] == str(out)
     files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
     arms = ["bm25", "tfidf", "rrf", "rrf_dedup_mmr", "theirs"]
-    wanted = {"config.yaml", "manifest.json", "arms.json", "report.html", "report.md"}
-    wanted |= {f"{table}.{ending}" for table in ("summary", "per_query") for ending in ("csv", "parquet")}
+    wanted = {"config.yaml", "manifest.json", "arms.json", "verdict.json", "report.html", "report.md"}
+    tables = ("summary", "per_query", "comparisons", "kinds", "losses", "shares")
+    wanted |= {f"{table}.{ending}" for table in tables for ending in ("csv", "parquet")}
+    wanted |= {f"{table}.parquet" for table in ("questions", "shown", "passages")}
+    charts = ("leaderboard", "pairs", "differences", "losses", "latency", "index_size")
+    wanted |= {f"figures/{name}.svg" for name in charts}
     wanted |= {f"runs/{arm}.trec" for arm in arms} | {f"traces/{arm}.parquet" for arm in arms if arm != "theirs"}
     assert files == wanted
     assert {name: arm["state"] for name, arm in json.loads((out / "arms.json").read_text()).items()} == dict.fromkeys(
@@ -231,3 +238,38 @@ def test_help_names_the_contract():
     assert process.returncode == 0
     for word in ("suite=core", "benchmark.path", "outside.<arm>", "plan=true"):
         assert word in process.stdout
+
+
+def test_the_verdict_and_every_comparison_are_on_disk_and_on_the_screen(done):
+    out, process = done
+    verdict = json.loads((out / "verdict.json").read_text())
+    assert verdict["sentence"] in process.stdout
+    assert verdict["state"] == "no verdict"  # three questions of their own documents
+    assert "3 documents are too few (10 are needed)" in verdict["sentence"]
+    found = pd.read_csv(out / "comparisons.csv")
+    pairs = found[found["metric"] == "nDCG@5"]
+    assert len(pairs) == len({frozenset(pair) for pair in pairs[["a", "b"]].to_numpy().tolist()})
+    rows = pd.read_csv(out / "per_query.csv").query("metric == 'nDCG@5'")
+    values = rows.pivot_table(index="qid", columns="strategy", values="value")
+    for row in pairs.itertuples():
+        difference = values[row.a] - values[row.b]
+        assert row.diff == pytest.approx(difference.mean(), abs=1e-9)
+    assert set(pairs["verdict"]) == {"undecided"}
+
+
+def test_readings_of_a_test_split_are_counted_by_configuration(base, tmp_path):
+    own = [*base, f"ledger={tmp_path / 'ledger.jsonl'}", "strategy=bm25"]
+    one = run_eval(*own, f"out={tmp_path / '1'}")
+    assert one.returncode == 0, one.stderr
+    assert "have read this split" not in one.stdout
+    again = run_eval(*own, f"out={tmp_path / '2'}")
+    assert "have read this split" not in again.stdout
+    other = run_eval(*own, "strategy.first.k1=.9", f"out={tmp_path / '3'}")
+    assert "2 configurations have read this split" in other.stdout, other.stderr
+
+
+def test_who_optimises_must_not_see_the_sealed_split(base, tmp_path):
+    process = run_eval(*base, "strategy=bm25", "objective=nDCG@5", f"out={tmp_path / 'o'}")
+    assert process.returncode == 2
+    assert "add split=dev" in process.stderr
+    assert not (tmp_path / "o").exists()

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from evaluation.beir import load_beir, load_corpus
+from evaluation.beir import load_beir, load_corpus, read_tsv
 from evaluation.benchmark import BenchmarkSpec, load_benchmark
 from evaluation.errors import BenchmarkError
 from evaluation.qrels import id_qrels
@@ -151,3 +151,8 @@ def test_csfcube_leaves_out_the_paper_that_a_query_is(data):
     assert all(qid.startswith(next(iter(docs))) for qid, docs in benchmark.exclude.items())
     assert len(benchmark.documents) == 6244
     assert len(set(benchmark.queries.cluster)) == 34  # several facets of one paper are no independent questions
+
+
+def test_ids_with_tabs_and_quotation_marks_come_back_from_a_quoted_field(tmp_path):
+    (tmp_path / "test.tsv").write_text('query-id\tcorpus-id\tscore\nq\t"a\tb ""c"""\t1\n')
+    assert [row.doc_id for row in read_tsv(tmp_path / "test.tsv")] == ['a\tb "c"']

