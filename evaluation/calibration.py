@@ -21,7 +21,7 @@ from tqdm import tqdm
 from evaluation.errors import RequestError
 from evaluation.options import FAILURE, read_options, run_command
 from evaluation.power import detectable, standard_error
-from evaluation.randomise import equivalence, flips_for, holm, sign_flips, tukey
+from evaluation.randomise import equivalence, flips_for, holm, sign_flips, step_down, tukey
 from evaluation.results import write_table
 from evaluation.schema import Longs
 from evaluation.simulated import MODELS, Layout, Model
@@ -38,6 +38,7 @@ shown and do not count. With fewer simulations figures scatter more: one standar
 
 ALPHA = 0.05
 MARGIN = 0.1
+LIFT = 0.2  # by which half of a family is better
 FAMILY = 18  # equal systems: 153 pairs
 FLIPS = 5_000  # of a single test; those of a family are as many as it needs
 ROUNDS = 2_000
@@ -130,6 +131,21 @@ def family_alarms(model: Model, layout: Layout, simulations: int, seed: int) -> 
     return _share(found)
 
 
+def step_down_alarms(model: Model, layout: Layout, lift: float, simulations: int, seed: int) -> float:
+    """The same by step-down max-T, among systems of which half are better by `lift`."""
+    pairs = np.asarray(list(combinations(range(FAMILY), 2)))
+    equal = (
+        (pairs[:, 0] < FAMILY // 2) == (pairs[:, 1] < FAMILY // 2) if lift else np.ones(len(pairs), dtype=np.bool_)
+    )
+    found = []
+    for size, rng in _batches(simulations, seed, model.name, layout, _FAMILIES):
+        values = model.systems(rng, size, FAMILY, layout)
+        values[:, FAMILY // 2 :] += lift
+        corrected = [step_down(one, pairs, layout.clusters, _seed(rng), FLIPS).p for one in values]
+        found.append(np.asarray([(p[equal] <= ALPHA).any() for p in corrected]))
+    return _share(found)
+
+
 def tukey_alarms(model: Model, layout: Layout, simulations: int, seed: int) -> float:
     """The same by randomised Tukey HSD."""
     found = []
@@ -162,6 +178,9 @@ def checks() -> list[Check]:
             )
             at = f"{model.name}, {FAMILY} systems, {layout}"
             listed.append(Check("any false, Holm", at, partial(family_alarms, model, layout), 0.0, 0.06))
+            listed.append(Check("any false, max-T", at, partial(step_down_alarms, model, layout, 0.0), 0.0, 0.06))
+            half = f"{at}, half of them better"
+            listed.append(Check("any false, max-T", half, partial(step_down_alarms, model, layout, LIFT), 0.0, 0.06))
             limit = UNLIKE if len(model.marginals) > 1 else ""
             listed.append(Check("any false, Tukey", at, partial(tukey_alarms, model, layout), 0.0, 0.06, limit))
     listed += [Check("Wilson covers", f"0/1, {at}", partial(wilson_coverage, at), 0.93, 0.97) for at in SINGLE]

@@ -1,7 +1,8 @@
 """Paired comparisons: which strategy is better than which, by how much, and how sure that is.
 
 Every pair is compared over the same questions, and whole source documents are resampled or flipped. The family that
-is corrected together is what `conf/eval/` declares, else all pairs. Verdicts exist on the primary metric only.
+is corrected together is what `conf/eval/` declares (Holm), else all pairs (step-down max-T, which sees that they
+rise and fall together). Verdicts exist on the primary metric only.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from evaluation.power import detectable, effect_size, questions_needed, standard_error
-from evaluation.randomise import equivalence, flips_for, holm, sign_flips, tukey
+from evaluation.randomise import equivalence, flips_for, holm, sign_flips, step_down, tukey
 from evaluation.rules import Rules
 from evaluation.sentences import sentence
 from evaluation.stats import MIN_CLUSTERS, intervals
@@ -23,7 +24,7 @@ from retrieval.schema import Floats, Queries
 
 COLUMNS = [
     *("metric", "a", "b", "n", "diff", "lo", "hi", "p", "p_adjusted", "wins", "ties", "losses", "detectable"),
-    *("verdict", "clusters", "effect", "p_hsd", "p_equivalent", "needed", "family", "sentence"),
+    *("verdict", "clusters", "effect", "p_all_pairs", "p_hsd", "p_equivalent", "needed", "family", "sentence"),
 ]  # fmt: skip
 DECLARED, ALL_PAIRS = "declared", "all pairs"
 VERDICTS = HIGHER, LOWER, EQUIVALENT, UNDECIDED = "higher", "lower", "equivalent", "undecided"
@@ -142,25 +143,17 @@ def _test(
     hsd[np.ix_(rivals, rivals)] = tukey(values[rivals], clusters, seed, rules.rounds)
     differences = values[rows[:, 0]] - values[rows[:, 1]]
     error = standard_error(differences, clusters)
-    table["p"], table["p_hsd"] = p, hsd[rows[:, 0], rows[:, 1]]
-    for family in dict.fromkeys(table["family"]):
-        of = (table["family"] == family).to_numpy()
-        size = family_size(table, family)
-        corrected = np.ones(len(table), dtype=np.bool_) if family == ALL_PAIRS else of
-        adjusted, same = _within(p, corrected), _within(inside, corrected)
-        table.loc[of, "p_adjusted"], table.loc[of, "p_equivalent"] = adjusted[of], same[of]
-        table.loc[of, "detectable"] = detectable(
-            error[of], table["clusters"].to_numpy()[of], rules.alpha / size, rules.power
-        )
-        table.loc[of, "needed"] = questions_needed(
-            table["diff"].to_numpy()[of],
-            error[of],
-            table["n"].to_numpy()[of],
-            table["clusters"].to_numpy()[of],
-            rules.margin,
-            rules.alpha / size,
-            rules.power,
-        )[0]
+    together = step_down(values, rows, clusters, seed, flips, rules.alpha)
+    table["p"], table["p_all_pairs"], table["p_hsd"] = p, together.p, hsd[rows[:, 0], rows[:, 1]]
+    declared = (table["family"] == DECLARED).to_numpy()
+    table["p_adjusted"] = np.where(declared, _within(p, declared), together.p)
+    table["p_equivalent"] = np.where(declared, _within(inside, declared), holm(inside))
+    level = np.where(declared, rules.alpha / max(int(declared.sum()), 1), together.level)
+    n, n_clusters = table["n"].to_numpy(), table["clusters"].to_numpy()
+    table["detectable"] = detectable(error, n_clusters, level, rules.power)
+    table["needed"] = questions_needed(
+        table["diff"].to_numpy(), error, n, n_clusters, rules.margin, level, rules.power
+    )[0]
     table["verdict"] = [_verdict(row, rules.alpha) for row in table.to_dict("records")]
     table.loc[table["verdict"] != UNDECIDED, "needed"] = np.nan
 

@@ -70,7 +70,9 @@ def effect_size(differences: Floats) -> Floats:
     return np.where(n > 1, np.where(same, constant, varied), np.nan)
 
 
-def detectable(se: npt.ArrayLike, n_clusters: npt.ArrayLike, alpha: float = 0.05, power: float = 0.8) -> Floats:
+def detectable(
+    se: npt.ArrayLike, n_clusters: npt.ArrayLike, alpha: npt.ArrayLike = 0.05, power: float = 0.8
+) -> Floats:
     """The true difference that a two-sided test at `alpha` finds with this power.
 
     `se` times the noncentrality at which t with C - 1 degrees of freedom passes its critical value so often; that a
@@ -79,15 +81,15 @@ def detectable(se: npt.ArrayLike, n_clusters: npt.ArrayLike, alpha: float = 0.05
     Args:
         se: [n_pairs], as `standard_error` gives it.
         n_clusters: [n_pairs] or one number.
-        alpha: of one comparison; a corrected one divides it by the size of the family.
+        alpha: [n_pairs] or one number, of one comparison: what a correction leaves to it.
         power: share of such benchmarks in which the difference would be found.
 
     Returns:
         float64 [n_pairs]; NaN with fewer than two clusters.
     """
     error, free = np.broadcast_arrays(np.asarray(se, dtype=np.float64), np.asarray(n_clusters) - 1.0)
-    usable = np.maximum(free, 1.0)
-    return np.where(free > 0, error * nctdtrinc(usable, 1 - power, stdtrit(usable, 1 - alpha / 2)), np.nan)
+    usable, tail = np.maximum(free, 1.0), np.asarray(alpha, dtype=np.float64) / 2
+    return np.where(free > 0, error * nctdtrinc(usable, 1 - power, stdtrit(usable, 1 - tail)), np.nan)
 
 
 def questions_needed(
@@ -96,7 +98,7 @@ def questions_needed(
     n: npt.ArrayLike,
     n_clusters: npt.ArrayLike,
     margin: float,
-    alpha: float = 0.05,
+    alpha: npt.ArrayLike = 0.05,
     power: float = 0.8,
 ) -> tuple[Floats, npt.NDArray[np.str_]]:
     """How many questions in all, in documents like these, would settle a comparison if the truth is as observed.
@@ -113,7 +115,7 @@ def questions_needed(
         n: [n_pairs] or one number: questions behind them.
         n_clusters: [n_pairs] or one number: documents behind them.
         margin: differences below this do not matter.
-        alpha: of one comparison; a corrected one divides it by the size of the family.
+        alpha: [n_pairs] or one number, of one comparison: what a correction leaves to it.
         power: share of such benchmarks that would settle it.
 
     Returns:
@@ -124,15 +126,15 @@ def questions_needed(
         np.abs(np.asarray(diff, dtype=np.float64)),
         *(np.asarray(side, dtype=np.float64) for side in (se, n, n_clusters)),
     )
-    apart = lead >= margin
+    apart, level = lead >= margin, np.asarray(alpha, dtype=np.float64)
     low, high = np.full(lead.shape, 2.0), np.full(lead.shape, _MOST)
     known = np.isfinite(lead) & np.isfinite(error)
 
     def enough(documents: Floats) -> npt.NDArray[np.bool_]:
         scaled = error * np.sqrt(groups / documents)
-        found = _passes(lead, scaled, documents, alpha / 2)
+        found = _passes(lead, scaled, documents, level / 2)
         inside = (
-            _passes(margin - lead, scaled, documents, alpha) + _passes(margin + lead, scaled, documents, alpha) - 1
+            _passes(margin - lead, scaled, documents, level) + _passes(margin + lead, scaled, documents, level) - 1
         )
         return np.asarray(np.where(apart, found, inside) >= power)
 
@@ -147,7 +149,7 @@ def questions_needed(
     return needed, np.where(apart, DIFFERENT, EQUIVALENT)
 
 
-def _passes(difference: Floats, se: Floats, n_clusters: Floats, tail: float) -> Floats:
+def _passes(difference: Floats, se: Floats, n_clusters: Floats, tail: Floats) -> Floats:
     """How often t passes its upper critical value of this tail if the true difference is this one.
 
     SciPy has NaN for probabilities that differ from 1 by less than a float can tell.

@@ -79,4 +79,4 @@ def _p(value: float) -> str:
 
 
 def _after(family: int) -> str:
-    return f" after Holm over {family} comparisons" if family > 1 else ""
+    return f", corrected for {family} comparisons" if family > 1 else ""

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from evaluation.compare import DECLARED, HIGHER, LOWER, VERDICTS, family_size
-from evaluation.randomise import holm
 from evaluation.rules import Rules
 from evaluation.sentences import documents, sentence, turned
 from evaluation.stats import MIN_CLUSTERS
 
 State = Literal["winner", "top group", "no verdict"]
-MOST_REASONS = 3  # open comparisons that are explained beside the verdict
+MOST_REASONS = 3  # comparisons of a kind that are told beside the verdict
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Verdict:
 
 
 def suite_verdict(comparisons: pd.DataFrame, summary: pd.DataFrame, rules: Rules, same: Mapping[str, str]) -> Verdict:
-    """Who leads, and whom that leader beats after Holm over all pairs.
+    """Who leads, and whom that leader beats after correction for all pairs.
 
     The leader is chosen after looking, so a declared family that is smaller than all pairs does not count here.
 
@@ -62,7 +62,9 @@ def suite_verdict(comparisons: pd.DataFrame, summary: pd.DataFrame, rules: Rules
     against = _against(rows, leader, rules.alpha)
     group = tuple(name for name in means if name == leader or not against[name]["beaten"])
     beaten = tuple(name for name in means if name not in group)
-    reasons = [_best(means), *_declared(rows), *_shared(same), *_reasons(against, group[1:], rules, rows)]
+    said_of = partial(_said, against, rules, rows)
+    reasons = [_best(means), *_declared(rows), *_shared(same), *said_of(beaten), *said_of(group[1:])]
+    reasons += _needed(against, group[1:])
     if len(group) == 1:
         rivals = f"all {len(beaten)} rivals" if len(beaten) > 1 else beaten[0]
         said = f"{leader} wins: it beats {rivals} on {rules.primary} ({on}{_correction(rows)})."
@@ -88,12 +90,11 @@ def _means(summary: pd.DataFrame, rules: Rules, same: Mapping[str, str]) -> dict
 
 def _against(rows: pd.DataFrame, leader: str, alpha: float) -> dict[str, dict[Any, Any]]:
     """The leader's comparison with every rival, seen from the leader, corrected over all pairs."""
-    rows = rows.assign(corrected=holm(rows["p"].to_numpy(np.float64)))
     found: dict[str, dict[Any, Any]] = {}
     for row in rows.to_dict("records"):
         if leader in (row["a"], row["b"]):
             seen: dict[Any, Any] = row if row["a"] == leader else turned(row)
-            found[str(seen["b"])] = {**seen, "beaten": bool(row["corrected"] < alpha and seen["diff"] > 0)}
+            found[str(seen["b"])] = {**seen, "beaten": bool(row["p_all_pairs"] < alpha and seen["diff"] > 0)}
     return found
 
 
@@ -117,30 +118,22 @@ def _shared(same: Mapping[str, str]) -> list[str]:
     return [f"{name} ranks exactly as {original} and is counted once." for name, original in same.items()]
 
 
-def _reasons(
-    against: Mapping[str, Mapping[Any, Any]], group: Sequence[str], rules: Rules, rows: pd.DataFrame
+def _said(
+    against: Mapping[str, Mapping[Any, Any]], rules: Rules, rows: pd.DataFrame, names: Sequence[str]
 ) -> list[str]:
-    """What keeps the next of the group beside the leader, and what would settle it."""
-    open_ = [against[name] for name in group]
-    said = [f"{sentence(row, rules.margin, family_size(rows, row['family']))}." for row in open_[:MOST_REASONS]]
-    said += [_too_coarse(open_[0], rules.alpha, len(rows))] if open_ else []
-    needed = [row for row in open_ if np.isfinite(row["needed"])]
-    if len(open_) > MOST_REASONS and needed:
-        most = max(needed, key=lambda row: float(row["needed"]))
-        said.append(f"To settle every comparison of the leader takes about {documents(most['needed'], most)}.")
-    return [line for line in said if line]
+    """How the leader stands to the first of these."""
+    first = [against[name] for name in names[:MOST_REASONS]]
+    return [f"{sentence(row, rules.margin, family_size(rows, row['family']))}." for row in first]
 
 
-def _too_coarse(row: Mapping[Any, Any], alpha: float, family: int) -> str:
-    """What flips of so few documents cannot show in so large a family, however large the difference."""
-    least = 2.0 ** (1 - row["clusters"])
-    if least * family < alpha:
-        return ""
-    return (
-        f"Flips of {row['clusters']} documents give no p-value below {least:.2g}, so nothing can stand out after "
-        f"correction for {family} comparisons: declare fewer (eval.baseline=<strategy>) or add documents."
-    )
+def _needed(against: Mapping[str, Mapping[Any, Any]], group: Sequence[str]) -> list[str]:
+    """What would settle all that is open, where more is open than is told one by one."""
+    open_ = [against[name] for name in group if np.isfinite(against[name]["needed"])]
+    if len(group) <= MOST_REASONS or not open_:
+        return []
+    most = max(open_, key=lambda row: float(row["needed"]))
+    return [f"To settle every comparison of the leader takes about {documents(most['needed'], most)}."]
 
 
 def _correction(rows: pd.DataFrame) -> str:
-    return f", Holm over {len(rows)} comparisons" if len(rows) > 1 else ""
+    return f", corrected for {len(rows)} comparisons" if len(rows) > 1 else ""

@@ -42,7 +42,7 @@ def _text(row: Mapping[Any, Any]) -> str:
         f"{row['diff']:+.3f} {row['metric']} [{row['lo']:+.3f}, {row['hi']:+.3f}]: {row['verdict']}",
         f"better on {row['wins']} questions, equal on {row['ties']}, worse on {row['losses']}",
     ]
-    named = {"p_adjusted": "p after Holm", "p_hsd": "p of Tukey's HSD", "p_equivalent": "p of equivalence"}
+    named = {"p_adjusted": "corrected p", "p_hsd": "p of Tukey's HSD", "p_equivalent": "p of equivalence"}
     tests = [f"{label} {row[key]:.4f}" for key, label in named.items() if row[key] == row[key]]
     return "; ".join(said + ([", ".join(tests)] if tests else []))
 

@@ -86,7 +86,7 @@ def compared(findings: Findings, charts: Mapping[str, str]) -> str:
     ) + section(
         "differences",
         "Differences",
-        f"{what}, with 95 % intervals{band}. p is after Holm's correction.",
+        f"{what}, with 95 % intervals{band}. p is corrected for the number of comparisons.",
         figure(charts["differences"], "differences"),
         listing([str(said) for said in rows["sentence"] if said], "sentences"),
     )

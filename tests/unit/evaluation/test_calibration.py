@@ -33,6 +33,7 @@ def test_every_promise_is_checked():
         ("Wilson covers", 3),
         ("any false, Holm", 6),
         ("any false, Tukey", 6),
+        ("any false, max-T", 12),
         ("equivalent at the margin", 6),
         ("false alarm", 12),
         ("percentile covers", 12),

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from evaluation import randomise
 from evaluation.errors import EvaluationError
-from evaluation.randomise import check_flips, equivalence, flips_for, holm, sign_flips, signs, tukey
+from evaluation.randomise import check_flips, equivalence, flips_for, holm, sign_flips, signs, step_down, tukey
 
 FIRST = np.asarray([[0, 1]])
 
@@ -307,3 +307,76 @@ def test_flips_that_cannot_resolve_the_family_are_refused():
 def test_wrong_requests_are_refused(call, message):
     with pytest.raises(EvaluationError, match=message):
         call()
+
+
+def plain_step_down(values, pairs, clusters, seed, flips):
+    """The same procedure as a book has it: t of cluster sums, one pair after the other, flips as rows."""
+    labels = np.unique(clusters, return_inverse=True)[1]
+    sums = np.stack([np.bincount(labels, weights=row) for row in values])
+    apart = np.asarray([sums[a] - sums[b] for a, b in pairs])
+    turned = np.concatenate(list(signs(seed, sums.shape[1], flips))).astype(float) * 2 - 1
+
+    def t(total, square):
+        return np.abs(total) / np.sqrt((square - total**2 / sums.shape[1]) / (sums.shape[1] - 1))
+
+    observed = t(apart.sum(axis=1), (apart**2).sum(axis=1))
+    drawn = t(turned @ apart.T, (apart**2).sum(axis=1))
+    adjusted, last = np.empty(len(pairs)), 0.0
+    left = np.argsort(-observed)
+    for place, pair in enumerate(left):
+        strongest = drawn[:, left[place:]].max(axis=1)
+        last = max(last, (1 + (strongest >= observed[pair] - 1e-9).sum()) / (1 + flips))
+        adjusted[pair] = last
+    return adjusted
+
+
+def test_step_down_is_the_textbook_procedure():
+    rng = np.random.default_rng(9)
+    clusters = np.repeat([f"d{row:02}" for row in range(14)], 3)
+    values = rng.uniform(size=(5, 42)) + 0.12 * np.arange(5)[:, None]
+    pairs = np.asarray(list(combinations(range(5), 2)))
+    found = step_down(values, pairs, clusters, 3, 4_000)
+    assert found.p == pytest.approx(plain_step_down(values, pairs, clusters, 3, 4_000))
+    assert (found.p >= sign_flips(values, pairs, clusters, 3, 4_000)).all()
+    assert 0.05 / 10 <= found.level <= 0.05
+
+
+def test_step_down_of_one_pair_is_its_sign_flip_test():
+    rng = np.random.default_rng(4)
+    values, clusters = rng.uniform(size=(2, 30)), [f"d{row // 2}" for row in range(30)]
+    found = step_down(values, [(0, 1)], clusters, 8, 5_000)
+    assert found.p == pytest.approx(sign_flips(values, np.asarray([(0, 1)]), clusters, 8, 5_000))
+    assert found.level == pytest.approx(0.05, abs=0.004)  # t of 15 documents stands for their flips
+
+
+def test_step_down_does_not_depend_on_the_order_of_anything():
+    rng = np.random.default_rng(6)
+    values, clusters = rng.uniform(size=(4, 36)), np.asarray([f"d{row % 12:02}" for row in range(36)])
+    pairs = np.asarray(list(combinations(range(4), 2)))
+    found = step_down(values, pairs, clusters, 1, 3_000)
+    queries, series = rng.permutation(36), np.asarray([2, 0, 3, 1])
+    place = np.argsort(series)
+    again = step_down(values[series][:, queries], place[pairs][::-1], clusters[queries], 1, 3_000)
+    assert again.p[::-1].tolist() == found.p.tolist()
+    assert again.level == found.level
+
+
+def test_equal_copies_of_a_system_cost_no_power():
+    """Holm would multiply by the number of copies."""
+    rng = np.random.default_rng(12)
+    base = rng.uniform(size=30)
+    better = base + 0.1 + rng.normal(0, 0.2, 30)
+    values, clusters = np.stack([base, better, *[better] * 8]), [f"d{row}" for row in range(30)]
+    pairs = np.asarray([(0, row) for row in range(1, 10)])
+    assert step_down(values, pairs, clusters, 0, 20_000).p == pytest.approx(
+        np.full(9, sign_flips(values, pairs[:1], clusters, 0, 20_000)[0])
+    )
+
+
+def test_step_down_of_nothing_and_of_equal_systems():
+    clusters = [f"d{row}" for row in range(12)]
+    assert step_down(np.full((2, 12), np.nan), [(0, 1)], clusters, 0, 1_000).p.tolist() == pytest.approx(
+        [np.nan], nan_ok=True
+    )
+    assert len(step_down(np.zeros((2, 12)), np.zeros((0, 2), int), clusters, 0, 1_000).p) == 0
+    assert step_down(np.zeros((2, 12)), [(0, 1)], clusters, 0, 1_000).p.tolist() == [1.0]

@@ -71,7 +71,7 @@ def test_a_comparison_seen_from_the_other_side_turns_everything():
     assert (back["a"], back["b"], back["diff"], back["lo"], back["hi"]) == ("bm25", "rrf", -0.1, -0.15, -0.02)
     assert (back["wins"], back["ties"], back["losses"], back["verdict"], back["cell"]) == (5, 15, 20, "lower", "−.10")
     assert "better on 5 questions, equal on 15, worse on 20" in back["text"]
-    assert "p after Holm 0.0200, p of Tukey's HSD 0.0300, p of equivalence 0.9000" in back["text"]
+    assert "corrected p 0.0200, p of Tukey's HSD 0.0300, p of equivalence 0.9000" in back["text"]
 
 
 def test_cells_name_equivalence_and_do_not_sign_a_difference_that_rounds_to_nothing():

@@ -16,7 +16,7 @@ ROW = {
 
 def test_a_decided_comparison_gives_difference_interval_and_corrected_p():
     assert sentence(ROW, 0.02, 15) == (
-        "rrf is higher than bm25: +0.041 nDCG@5 [+0.012, +0.070] (p = 0.004 after Holm over 15 comparisons)"
+        "rrf is higher than bm25: +0.041 nDCG@5 [+0.012, +0.070] (p = 0.004, corrected for 15 comparisons)"
     )
     assert sentence(ROW, 0.05, 1) == (
         "rrf is higher than bm25: +0.041 nDCG@5 [+0.012, +0.070], less than the margin of 0.05 (p = 0.004)"
