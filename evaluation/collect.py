@@ -10,7 +10,9 @@ import pandas as pd
 
 from evaluation.arms import Arm
 from evaluation.compare import compare
-from evaluation.diagnosis import losses, shares
+from evaluation.explain.diagnosis import losses, shares
+from evaluation.explain.shown import passages, questions, shown
+from evaluation.explain.subsets import kinds
 from evaluation.factorial import effects
 from evaluation.findings import Findings
 from evaluation.judging import Judged
@@ -20,8 +22,6 @@ from evaluation.metrics import parse_metric
 from evaluation.request import Request
 from evaluation.results import arms_json
 from evaluation.rules import Rules
-from evaluation.shown import passages, questions, shown
-from evaluation.subsets import kinds
 from evaluation.table import shown_metrics
 from evaluation.verdict import suite_verdict
 from ingestion.artifacts import fingerprint

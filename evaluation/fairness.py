@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from evaluation.agreement.rank_correlation import PLACES
 from evaluation.errors import EvaluationError, RequestError
 from evaluation.grades import Credit, grade_matrix
 from evaluation.metrics import Metric, evaluate, parse_metric
 from evaluation.options import read_options, run_command
-from evaluation.pooling import pairs_of, top
-from evaluation.rank_correlation import PLACES
+from evaluation.pool.pooling import pairs_of, top
 from evaluation.replay import replay
 from evaluation.schema import Longs, Qrels
 from evaluation.table import as_text

@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 
 from evaluation.errors import EvaluationError
 from evaluation.judging import Inputs, Judged, prepare, read_inputs
-from evaluation.request import Request, read_request
+from evaluation.request import BRINGS_CORPUS, Request, read_request
 from evaluation.trec import OutsideRun, read_run
 from ingestion.artifacts import ArtifactStore
 from ingestion.config import load, nearest, to_plain
@@ -123,9 +123,15 @@ def _typed(plain: Mapping[str, Any], default: Mapping[str, Any], manifest: Mappi
     typed = []
     if plain["strategy"] and not plain["ablation"]:
         typed.append(f"strategy={manifest['name']}")
-    if plain["corpus"] != default["corpus"]:
+    if plain["corpus"] != default["corpus"] and not _brings_corpus(manifest["config"]):
         typed += [f"corpus.path={plain['corpus']['path']}", f"benchmark.path={plain['benchmark']['path']}"]
     return typed
+
+
+def _brings_corpus(recorded: Mapping[str, Any]) -> bool:
+    """Whether the corpus was the benchmark's own, so that it moves with it."""
+    folder = Path(recorded["benchmark"]["path"] or "")
+    return recorded["corpus"]["path"] in {str(folder / inner) for inner in BRINGS_CORPUS.values()}
 
 
 def _is_over(arm: Mapping[str, Any], label: str, request: Request) -> bool:

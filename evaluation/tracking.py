@@ -19,11 +19,11 @@ from filelock import FileLock
 from tqdm import tqdm
 
 from evaluation.errors import TrackingError
-from evaluation.results_folder import Results
-from evaluation.tracked import RUN_ID, Entry, children, dataset, parent
-from evaluation.tracked_values import metric_key as metric_key
-from evaluation.tracked_values import metric_names as metric_names
-from evaluation.views import NOTE, views
+from evaluation.tracked.folder import Results
+from evaluation.tracked.runs import RUN_ID, Entry, children, dataset, parent
+from evaluation.tracked.values import metric_key as metric_key
+from evaluation.tracked.values import metric_names as metric_names
+from evaluation.tracked.views import NOTE, views
 from ingestion.config import ROOT, load, nearest
 from ingestion.errors import ConfigError
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from evaluation.tuned import is_own
+from evaluation.tune.tuned import is_own
 from ingestion.config import CONF, load, names, to_plain
 from retrieval.build import strategy_config
 from tests.e2e.test_run_eval import collection  # noqa: F401

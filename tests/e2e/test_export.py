@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 from evaluation.beir import load_corpus
-from evaluation.beir_export import write_beir
-from evaluation.export import main as export
+from evaluation.export.__main__ import main as export
+from evaluation.export.beir import write_beir
 from evaluation.replay import replay
 from evaluation.runner import run
 from ingestion.config import load

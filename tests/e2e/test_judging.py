@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evaluation.pool_file import read_pool
+from evaluation.pool.file import read_pool
 from tests.e2e.test_run_eval import ROOT, run_eval
 
 PAPER = "rp-01-bm25-saturation.pdf"
@@ -45,7 +45,8 @@ def command(name: str, *arguments: str) -> Done:
     """`python -m evaluation.<name>`, without the start of another Python."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = importlib.import_module(f"evaluation.{name}").main(arguments)
+        module = f"evaluation.{name}" if name == "fairness" else f"evaluation.{name}.__main__"
+        code = importlib.import_module(module).main(arguments)
     return Done(code, out.getvalue(), err.getvalue())
 
 

@@ -15,8 +15,8 @@ from mlflow.tracking import MlflowClient
 
 from evaluation import tracking
 from evaluation.errors import TrackingError
+from evaluation.tracked.views import views
 from evaluation.tracking import log_results, metric_key, metric_names, sync
-from evaluation.views import views
 
 STAGES = {"bm25": {"first": {"_target_": "x.Bm25", "k1": 1.2}}, "rrf": {"fuser": {"k": 60}, "use": {"mmr": False}}}
 STAGES |= {

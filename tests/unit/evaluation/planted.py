@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evaluation.arms import RAN, Arm, run_arm
-from evaluation.diagnosis import losses
+from evaluation.explain.diagnosis import losses
 from evaluation.judging import Judged
 from evaluation.locate import locate
 from evaluation.qrels import span_qrels

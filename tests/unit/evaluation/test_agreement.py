@@ -9,15 +9,15 @@ import pytest
 from scipy.stats import kendalltau
 from sklearn.metrics import cohen_kappa_score
 
-from evaluation.agreement import orders, report, worst
+from evaluation.agreement.__main__ import orders, report, worst
+from evaluation.agreement.judged_twice import by_chunk, by_span, paired, view
+from evaluation.agreement.kappa import agreement, kappa
+from evaluation.agreement.rank_correlation import tau_ap, tau_b
 from evaluation.errors import EvaluationError
-from evaluation.judged_twice import by_chunk, by_span, paired, view
 from evaluation.judging import Judged
-from evaluation.kappa import agreement, kappa
 from evaluation.locate import locate
 from evaluation.metrics import parse_metric
 from evaluation.qrels import span_qrels
-from evaluation.rank_correlation import tau_ap, tau_b
 from evaluation.schema import Benchmark, Evidence, Qrels
 from evaluation.sources import SourceError, judged_by, sources
 from retrieval.schema import Queries, make_run

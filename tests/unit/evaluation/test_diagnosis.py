@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from evaluation.arms import RAN, Arm
-from evaluation.diagnosis import STAGES, attribute, losses, shares, steps, waterfall
 from evaluation.errors import EvaluationError
+from evaluation.explain.diagnosis import STAGES, attribute, losses, shares, steps, waterfall
+from evaluation.explain.pieces import NEVER
 from evaluation.grades import grade_matrix
 from evaluation.judging import Judged
-from evaluation.pieces import NEVER
 from evaluation.schema import Benchmark
 from retrieval.build import build_strategy
 from retrieval.remembered import Fact

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evaluation import explain
+from evaluation.explain import __main__ as explain
 from evaluation.results import write_json, write_table
 from tests.unit.evaluation.test_flips import PASSAGES, PER_QUERY, SHOWN
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.beir_export import ExportError
-from evaluation.classes import as_classes, through_classes
-from evaluation.export import read
+from evaluation.export.__main__ import read
+from evaluation.export.beir import ExportError
+from evaluation.export.classes import as_classes, through_classes
 from evaluation.grades import grade_matrix
 from evaluation.metrics import evaluate, parse_metric
 from evaluation.schema import Qrels

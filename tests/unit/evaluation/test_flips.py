@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from evaluation.errors import RequestError
-from evaluation.flips import flips, paired, side_by_side
+from evaluation.explain.flips import flips, paired, side_by_side
 
 PER_QUERY = pd.DataFrame(
     [

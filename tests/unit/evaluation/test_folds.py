@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.folds import (
+from evaluation.stats import intervals
+from evaluation.tune.folds import (
     OUTSIDE,
     Mean,
     OutOfFold,
@@ -16,7 +17,6 @@ from evaluation.folds import (
     out_of_fold,
     widening,
 )
-from evaluation.stats import intervals
 
 
 def test_clusters_are_dealt_largest_first_to_the_emptiest_fold():

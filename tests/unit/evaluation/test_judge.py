@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.desk import Desk, marks
-from evaluation.journal import Journal
-from evaluation.judge import main
-from evaluation.judge_server import JudgeServer
-from evaluation.judge_terminal import judge_in_terminal
-from evaluation.pool_file import Passage, PoolError, journal_path, read_judgments, write_pool
+from evaluation.judge.__main__ import main
+from evaluation.judge.desk import Desk, marks
+from evaluation.judge.journal import Journal
+from evaluation.judge.server import JudgeServer
+from evaluation.judge.terminal import judge_in_terminal
+from evaluation.pool.file import Passage, PoolError, journal_path, read_judgments, write_pool
 
 ROWS = tuple(
     Passage(

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.desk import Desk
-from evaluation.guidelines import GUIDELINES
-from evaluation.journal import Journal
-from evaluation.llm_judge import (
+from evaluation.judge.desk import Desk
+from evaluation.judge.guidelines import GUIDELINES
+from evaluation.judge.journal import Journal
+from evaluation.judge.llm import (
     GeneratorError,
     ReplyError,
     batches,
@@ -28,7 +28,7 @@ from evaluation.llm_judge import (
     prompt,
     read_reply,
 )
-from evaluation.pool_file import Passage
+from evaluation.pool.file import Passage
 
 ROWS = [
     Passage(f"q{at // 3}", f"question {at // 3}", f"c{at}", "p.pdf", 1, at, at + 1, f"text {at}") for at in range(5)

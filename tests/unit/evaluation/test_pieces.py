@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from evaluation.arms import RAN, Arm, outside_arm
-from evaluation.diagnosis import losses
+from evaluation.explain.diagnosis import losses
+from evaluation.explain.pieces import pieces_of
 from evaluation.judging import Judged
 from evaluation.locate import locate
-from evaluation.pieces import pieces_of
 from evaluation.qrels import document_qrels, id_qrels, span_qrels
 from evaluation.schema import Benchmark, DocumentJudgment, Evidence
 from evaluation.trec import read_run

@@ -11,14 +11,23 @@ import numpy as np
 import pytest
 
 from evaluation.errors import RequestError
-from evaluation.evidence_file import EvidenceFile
 from evaluation.judging import Judged
 from evaluation.locate import Library, locate
 from evaluation.options import RefusedError, read_options
-from evaluation.pool import main
-from evaluation.pool_file import Passage, PoolError, read_judgments, read_pool, write_pool
-from evaluation.pool_import import _refuse, plan
-from evaluation.pooling import chunks_of, judged_shares, pairs_of, passages, pool, queries_of, unjudged, with_pool
+from evaluation.pool.__main__ import main
+from evaluation.pool.evidence_file import EvidenceFile
+from evaluation.pool.file import Passage, PoolError, read_judgments, read_pool, write_pool
+from evaluation.pool.importing import _refuse, plan
+from evaluation.pool.pooling import (
+    chunks_of,
+    judged_shares,
+    pairs_of,
+    passages,
+    pool,
+    queries_of,
+    unjudged,
+    with_pool,
+)
 from evaluation.qrels import span_qrels
 from evaluation.schema import Benchmark, Evidence
 from retrieval.schema import Queries, Run, make_run

@@ -6,10 +6,10 @@ import numpy as np
 
 from evaluation.arms import RAN, Arm
 from evaluation.beir import load_beir, load_corpus
+from evaluation.explain.shown import PASSAGES, SHOWN, passages, questions, shown
 from evaluation.judging import Judged
 from evaluation.qrels import id_qrels
 from evaluation.schema import Benchmark, Qrels
-from evaluation.shown import PASSAGES, SHOWN, passages, questions, shown
 from ingestion.schema import Corpus
 from retrieval.schema import Queries, empty_run, make_run
 from tests.unit.evaluation.papers import corpus_of, write_lines

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from omegaconf import OmegaConf
 
-from evaluation.dimension import Dimension, read_dimension
 from evaluation.errors import RequestError
-from evaluation.parameters import parameters, with_values
-from evaluation.space import DEFAULT, fitting, read_space
+from evaluation.tune.dimension import Dimension, read_dimension
+from evaluation.tune.parameters import parameters, with_values
+from evaluation.tune.space import DEFAULT, fitting, read_space
 from ingestion.config import CONF, names
 from ingestion.errors import ConfigError
 from retrieval.build import build_strategy, strategy_config

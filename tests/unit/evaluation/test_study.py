@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from evaluation.dimension import Dimension
 from evaluation.errors import EvaluationError
-from evaluation.space import Space
-from evaluation.study import GRID, importance, propose, run_study
+from evaluation.tune.dimension import Dimension
+from evaluation.tune.space import Space
+from evaluation.tune.study import GRID, importance, propose, run_study
 
 K = Dimension("fuser.k", low=1.0, high=200.0, log=True)
 LAM = Dimension("then.mmr.lam", low=0.0, high=1.0, step=0.05)

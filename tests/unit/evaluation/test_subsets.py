@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evaluation.explain.subsets import KINDS, kinds
 from evaluation.stats import intervals, wilson
-from evaluation.subsets import KINDS, kinds
 from retrieval.schema import Queries
 
 SETTINGS = {"resamples": 500, "confidence": 0.95, "interval": "bca"}

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from evaluation.tune import main
-from evaluation.tuned import FIRST_LINE
+from evaluation.tune.__main__ import main
+from evaluation.tune.tuned import FIRST_LINE
 from ingestion.config import ROOT
 
 FILLER = " ".join(f"filler{number}" for number in range(60))

@@ -6,8 +6,8 @@ import pytest
 from omegaconf import OmegaConf
 
 from evaluation.errors import RequestError
-from evaluation.parameters import with_values
-from evaluation.tuned import FIRST_LINE, STRATEGIES, Target, check_target, content, write_strategy
+from evaluation.tune.parameters import with_values
+from evaluation.tune.tuned import FIRST_LINE, STRATEGIES, Target, check_target, content, write_strategy
 from ingestion.artifacts import fingerprint
 from retrieval.build import build_strategy, strategy_config
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluation.results_folder import Results
-from evaluation.tracked_values import finite, measures, split_parameters, standing
+from evaluation.tracked.folder import Results
+from evaluation.tracked.values import finite, measures, split_parameters, standing
 from ingestion.config import flatten
 
 RUN_ID = "rankproof.run_id"

@@ -8,7 +8,7 @@ import numpy as np
 
 from evaluation.judging import Judged
 from evaluation.locate import locate
-from evaluation.pooling import chunks_of, pairs_of, queries_of
+from evaluation.pool.pooling import chunks_of, pairs_of, queries_of
 from evaluation.qrels import span_qrels
 from evaluation.schema import Evidence, Grades8, Longs, Spans
 from evaluation.sources import SourceError, judged_by

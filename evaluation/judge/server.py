@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from evaluation.desk import Desk
-from evaluation.pool_file import PoolError
+from evaluation.judge.desk import Desk
+from evaluation.pool.file import PoolError
 
 FOLDER = Path(__file__).resolve().parent
 FILES = {

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from evaluation.beir_export import ExportError, write_beir
 from evaluation.errors import EvaluationError, RequestError
+from evaluation.export.beir import ExportError, write_beir
+from evaluation.export.trec import write_trec
 from evaluation.grades import Credit
 from evaluation.replay import PATHS, Replay, ReplayError, replay
-from evaluation.trec_export import write_trec
 from ingestion.config import nearest
 from ingestion.errors import ConfigError, IngestionError
 from retrieval.errors import RetrievalError

@@ -6,9 +6,9 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from evaluation.guidelines import GUIDELINES, HIGHEST
-from evaluation.journal import Journal
-from evaluation.pool_file import Passage, PoolError
+from evaluation.judge.guidelines import GUIDELINES, HIGHEST
+from evaluation.judge.journal import Journal
+from evaluation.pool.file import Passage, PoolError
 from ingestion.lexicon import FUNCTION
 from retrieval.analysis import TOKEN, tokens
 

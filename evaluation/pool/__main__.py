@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evaluation import pooling
 from evaluation.errors import RequestError
 from evaluation.judging import Judged, without_excluded
 from evaluation.options import Options, read_options, run_command
-from evaluation.pool_file import Passage, PoolError, write_pool
-from evaluation.pool_import import import_judgments
+from evaluation.pool import pooling
+from evaluation.pool.file import Passage, PoolError, write_pool
+from evaluation.pool.importing import import_judgments
 from evaluation.replay import Replay, replay
 from evaluation.schema import Longs
 from evaluation.table import as_text

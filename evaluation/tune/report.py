@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evaluation.folds import OUTSIDE, OutOfFold, fold_means, objective
 from evaluation.judging import Judged
 from evaluation.results import code_version
-from evaluation.study import Trial, importance
 from evaluation.table import as_text
-from evaluation.tune_request import Wanted
+from evaluation.tune.folds import OUTSIDE, OutOfFold, fold_means, objective
+from evaluation.tune.request import Wanted
+from evaluation.tune.study import Trial, importance
 from ingestion.config import ROOT
 from retrieval.schema import Floats, Ints
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from filelock import FileLock, Timeout
 
-from evaluation.dimension import Dimension, Scalar
 from evaluation.errors import EvaluationError
-from evaluation.space import Space
+from evaluation.tune.dimension import Dimension, Scalar
+from evaluation.tune.space import Space
 from retrieval.schema import Floats
 
 if TYPE_CHECKING:

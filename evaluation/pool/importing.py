@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evaluation.evidence_file import EvidenceFile, Place
 from evaluation.judging import load_chunks
 from evaluation.locate import Library
 from evaluation.options import CORPUS_KEYS, Options, RefusedError, read_options
-from evaluation.pool_file import Passage, read_judgments
+from evaluation.pool.evidence_file import EvidenceFile, Place
+from evaluation.pool.file import Passage, read_judgments
 from evaluation.replay import request_of
 from evaluation.schema import Evidence
 from evaluation.sources import SOURCE, check_source

@@ -11,17 +11,17 @@ import numpy as np
 from tqdm import tqdm
 
 from evaluation.arms import run_arm
-from evaluation.dimension import Scalar
 from evaluation.errors import EvaluationError, RequestError
-from evaluation.folds import OUTSIDE, fold_means, make_folds, objective, out_of_fold
 from evaluation.judging import Judged, prepare
 from evaluation.measure import measure
-from evaluation.parameters import with_values
 from evaluation.request import ArmSpec, Request
-from evaluation.study import Trial, run_study
-from evaluation.tune_report import Tuning, header, report
-from evaluation.tune_request import Wanted, read_wanted
-from evaluation.tuned import content, write_strategy
+from evaluation.tune.dimension import Scalar
+from evaluation.tune.folds import OUTSIDE, fold_means, make_folds, objective, out_of_fold
+from evaluation.tune.parameters import with_values
+from evaluation.tune.report import Tuning, header, report
+from evaluation.tune.request import Wanted, read_wanted
+from evaluation.tune.study import Trial, run_study
+from evaluation.tune.tuned import content, write_strategy
 from ingestion.artifacts import ArtifactStore, fingerprint
 from ingestion.errors import IngestionError
 from retrieval.build import build_strategy

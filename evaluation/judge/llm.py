@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Protocol, runtime_checkable
 
-from evaluation.desk import Desk
 from evaluation.errors import EvaluationError
-from evaluation.guidelines import GUIDELINES, HIGHEST
-from evaluation.pool_file import Passage
+from evaluation.judge.desk import Desk
+from evaluation.judge.guidelines import GUIDELINES, HIGHEST
+from evaluation.pool.file import Passage
 
 Complete = Callable[[str], str]
 

@@ -11,8 +11,8 @@ from evaluation.judging import Inputs, read_inputs
 from evaluation.ledger import OPEN_SPLITS, is_sealed
 from evaluation.options import read_options
 from evaluation.request import Request, read_request
-from evaluation.space import Space, read_space
-from evaluation.tuned import STRATEGIES, Target, check_target
+from evaluation.tune.space import Space, read_space
+from evaluation.tune.tuned import STRATEGIES, Target, check_target
 from ingestion.config import ROOT, load
 from retrieval.build import check_strategy
 

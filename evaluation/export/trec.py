@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evaluation.classes import CLASS, REPEATED, Classes, as_classes, through_classes
+from evaluation.export.classes import CLASS, REPEATED, Classes, as_classes, through_classes
 from evaluation.grades import Credit
 from evaluation.replay import Replay
 from evaluation.schema import Qrels

@@ -15,10 +15,10 @@ import pandas as pd
 
 from evaluation.arms import Arm
 from evaluation.errors import EvaluationError
+from evaluation.explain.pieces import CANDIDATES, CHUNKING, EXTRACTION, NEVER, Pieces, pieces_of
 from evaluation.judging import Judged
 from evaluation.mentions import normal_text
 from evaluation.pairs import look_up, pairs
-from evaluation.pieces import CANDIDATES, CHUNKING, EXTRACTION, NEVER, Pieces, pieces_of
 from evaluation.schema import Longs, Qrels
 from retrieval.build import KEYS, build_strategy
 from retrieval.embedding import TRUNCATED

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from evaluation.pool_file import Key, Passage, as_record, passage_of, whole_lines
+from evaluation.pool.file import Key, Passage, as_record, passage_of, whole_lines
 from evaluation.records import read_records
 
 

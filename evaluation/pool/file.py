@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.errors import BenchmarkError, EvaluationError
-from evaluation.guidelines import HIGHEST
+from evaluation.judge.guidelines import HIGHEST
 from evaluation.records import Record, read_records
 from ingestion.artifacts import write_atomic
 

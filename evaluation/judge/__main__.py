@@ -6,14 +6,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from evaluation.desk import Desk
 from evaluation.errors import RequestError
-from evaluation.journal import Journal
-from evaluation.judge_server import JudgeServer
-from evaluation.judge_terminal import judge_in_terminal
-from evaluation.llm_judge import configured_generator, judge_pool
+from evaluation.judge.desk import Desk
+from evaluation.judge.journal import Journal
+from evaluation.judge.llm import configured_generator, judge_pool
+from evaluation.judge.server import JudgeServer
+from evaluation.judge.terminal import judge_in_terminal
 from evaluation.options import Options, read_options, run_command
-from evaluation.pool_file import journal_path, read_pool
+from evaluation.pool.file import journal_path, read_pool
 from evaluation.sources import check_source
 
 USAGE = """usage: python -m evaluation.judge <pool.jsonl> [source=hand:<name>] [port=0] [terminal=false]

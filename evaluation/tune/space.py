@@ -17,9 +17,9 @@ import yaml  # type: ignore[import-untyped]
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from evaluation.dimension import Dimension, Scalar, read_dimension
 from evaluation.errors import RequestError
-from evaluation.parameters import parameters, with_values
+from evaluation.tune.dimension import Dimension, Scalar, read_dimension
+from evaluation.tune.parameters import parameters, with_values
 from ingestion.config import CONF, names, nearest
 from ingestion.errors import ConfigError
 from retrieval.build import build_strategy

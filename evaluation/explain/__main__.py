@@ -16,9 +16,9 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from evaluation.diagnosis import FOUND, STAGES, waterfall
 from evaluation.errors import EvaluationError, RequestError
-from evaluation.flips import check_name, flips, paired, side_by_side
+from evaluation.explain.diagnosis import FOUND, STAGES, waterfall
+from evaluation.explain.flips import check_name, flips, paired, side_by_side
 from evaluation.metrics import parse_metric
 from evaluation.table import as_text, not_run
 from ingestion.config import nearest, whole_number

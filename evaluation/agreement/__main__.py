@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from evaluation.agreement.judged_twice import Shared, by_chunk, by_span, view
+from evaluation.agreement.kappa import Agreement, Estimate, agreement
+from evaluation.agreement.rank_correlation import PLACES, tau_ap, tau_b
 from evaluation.errors import RequestError
 from evaluation.fairness import distinct
 from evaluation.grades import Credit, grade_matrix
-from evaluation.judged_twice import Shared, by_chunk, by_span, view
 from evaluation.judging import prepare, read_inputs
-from evaluation.kappa import Agreement, Estimate, agreement
 from evaluation.metrics import Metric, evaluate, parse_metric
 from evaluation.options import CORPUS_KEYS, Options, read_options, run_command
-from evaluation.rank_correlation import PLACES, tau_ap, tau_b
 from evaluation.replay import PATHS, Replay, replay
 from evaluation.request import read_request
 from evaluation.schema import Qrels

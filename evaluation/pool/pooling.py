@@ -15,7 +15,7 @@ from evaluation.grades import grade_matrix
 from evaluation.judging import Judged
 from evaluation.locate import Library
 from evaluation.metrics import judged as judged_at
-from evaluation.pool_file import Passage
+from evaluation.pool.file import Passage
 from evaluation.qrels import chunk_documents, span_qrels
 from evaluation.schema import Longs, Qrels, Spans
 from ingestion.schema import Corpus

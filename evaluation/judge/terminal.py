@@ -8,8 +8,8 @@ import sys
 import textwrap
 from typing import TextIO
 
-from evaluation.desk import Desk
-from evaluation.guidelines import GUIDELINES
+from evaluation.judge.desk import Desk
+from evaluation.judge.guidelines import GUIDELINES
 
 KEYS = "0-3 judge   space, enter or j next   k back   o next open one   u undo   q stop"
 ARROWS = {"\x1b[C": "j", "\x1b[D": "k"}  # what a terminal sends for right and left

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evaluation.errors import TrackingError
-from evaluation.results_folder import Results
+from evaluation.tracked.folder import Results
 from ingestion.config import flatten
 
 COSTS = ("latency_p50_ms", "latency_p95_ms", "index_bytes", "index_seconds", "search_seconds")

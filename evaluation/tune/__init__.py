@@ -1,0 +1,1 @@
+"""Tuning on dev by cross-validation over documents."""
