@@ -13,12 +13,12 @@ TEST_EXTRAS := [neural,weights,openvino,qdrant,lance,corpus,sweep,dev]
 endif
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
-.PHONY: eval test check ui qdrant corpus benchmarks clean
+.PHONY: eval test check ui qdrant corpus benchmarks nightly clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n 's/^# \(make\|LIGHT\)/\1/p' Makefile
-	@echo "make ui: open the MLflow UI.   make qdrant: start a Qdrant server (Docker).   make corpus: rebuild the bundled papers.   make benchmarks: speed ratios."
+	@echo "make ui: open the MLflow UI.   make qdrant: start a Qdrant server (Docker).   make corpus: rebuild the bundled papers.   make benchmarks: speed ratios.   make nightly: the regression gate."
 
 eval: $(VENV)/.eval$(MARK)
 	$(BIN)/python run_eval.py suite=core allow_missing=true
@@ -43,6 +43,9 @@ corpus: $(VENV)/.test$(MARK)
 
 benchmarks: $(VENV)/.test$(MARK)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+nightly: $(VENV)/.eval$(MARK)
+	$(BIN)/python run_eval.py --config-name nightly
 
 clean:
 	rm -rf $(VENV) corpus/.artifacts

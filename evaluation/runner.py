@@ -19,6 +19,8 @@ from evaluation.judging import Inputs, Judged, oracle_run, prepare, read_inputs
 from evaluation.manifest import describe
 from evaluation.measure import applicable, measure
 from evaluation.plan import plan
+from evaluation.regression.guard import check_baseline, guard, working_store
+from evaluation.regression.settings import read_gate
 from evaluation.request import Request, read_request
 from evaluation.results import write_results
 from evaluation.table import shown_text
@@ -51,16 +53,22 @@ def run(
     """
     try:
         request = read_request(config, overrides, outside, sweep)
+        gate = read_gate(request)
+        check_baseline(gate, request)
         inputs = read_inputs(request)
     except (EvaluationError, IngestionError, RetrievalError) as error:
         print(f"run_eval.py: {error}", file=sys.stderr)
         return Outcome(WRONG_REQUEST)
-    store = ArtifactStore(request.artifacts)
     try:
-        if request.plan:
-            print(plan(request, inputs.benchmark, store))
-            return Outcome(0)
-        return evaluate(request, inputs, store)
+        with working_store(gate, request) as store:
+            if request.plan:
+                print(plan(request, inputs.benchmark, store))
+                return Outcome(0)
+            outcome = evaluate(request, inputs, store)
+            if gate is not None:
+                outcome = replace(outcome, code=guard(gate, request, inputs, store, outcome.code))
+            print(request.out)
+            return outcome
     except (EvaluationError, IngestionError, RetrievalError) as error:
         print(f"run_eval.py: {type(error).__name__}: {error}", file=sys.stderr)
         return Outcome(FAILURE)
@@ -75,7 +83,6 @@ def evaluate(request: Request, inputs: Inputs, store: ArtifactStore) -> Outcome:
     write_results(request.out, request.config, [(part.arms, part.judged) for part in parts], findings)
     print(shown_text(findings))
     track(request)
-    print(request.out)
     arms = [arm for part in parts for arm in part.arms]
     return Outcome(exit_code(arms, request.allow_missing), objective(request, arms, findings))
 

@@ -31,6 +31,8 @@ STRING_KEYS = {
     "benchmark.path",
     "benchmark.queries",
     "benchmark.qrels",
+    "gate.folder",
+    "gate.name",
     "artifacts",
     "out",
     "ledger",
@@ -63,6 +65,8 @@ class Schema:
     plan: bool = False
     allow_missing: bool = False
     bench: bool = False
+    baseline: str | None = None
+    gate: Any = None
 
 
 ConfigStore.instance().store("schema", Schema)
