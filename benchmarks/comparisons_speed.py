@@ -16,7 +16,8 @@ from itertools import combinations
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from evaluation.randomise import sign_flips, signs, tukey
+from evaluation.families import tukey
+from evaluation.randomise import sign_flips, signs
 
 STRATEGIES, QUERIES, FLIPS, PERMUTATIONS, ROUNDS = 20, 1_000, 100_000, 10_000, 5
 PAIRS = np.asarray(list(combinations(range(STRATEGIES), 2)))

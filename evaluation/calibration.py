@@ -19,9 +19,10 @@ import pandas as pd
 from tqdm import tqdm
 
 from evaluation.errors import RequestError
+from evaluation.families import holm, step_down, tukey
 from evaluation.options import FAILURE, read_options, run_command
 from evaluation.power import detectable, standard_error
-from evaluation.randomise import equivalence, flips_for, holm, sign_flips, step_down, tukey
+from evaluation.randomise import equivalence, flips_for, sign_flips
 from evaluation.results import write_table
 from evaluation.schema import Longs
 from evaluation.simulated import MODELS, Layout, Model

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from evaluation.families import holm, step_down, tukey
 from evaluation.power import detectable, effect_size, questions_needed, standard_error
-from evaluation.randomise import equivalence, flips_for, holm, sign_flips, step_down, tukey
+from evaluation.randomise import equivalence, flips_for, sign_flips
 from evaluation.rules import Rules
 from evaluation.sentences import sentence
 from evaluation.stats import MIN_CLUSTERS, intervals

@@ -168,7 +168,7 @@ def configured_generator(model: str) -> Complete:
     raise GeneratorError(
         f"by=llm:{model}: no generator is configured, so no model can be asked; a generator is a file in"
         " conf/generator that names a model and how it is reached.\nJudge by hand with source=hand:<name>, or call"
-        " evaluation.llm_judge.judge with a client of your own"
+        " evaluation.judge.llm.judge with a client of your own"
     )
 
 

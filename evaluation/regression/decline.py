@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from evaluation.families import holm
 from evaluation.qrels import Names
-from evaluation.randomise import check_flips, holm, sign_flips
+from evaluation.randomise import check_flips, sign_flips
 from evaluation.regression.changes import SAME_WITHIN
 from evaluation.regression.settings import Gate
 from evaluation.regression.snapshot import KEYS, Snapshot

@@ -8,7 +8,8 @@ import pytest
 
 from evaluation.compare import COLUMNS, compare
 from evaluation.errors import RequestError
-from evaluation.randomise import holm, sign_flips, step_down
+from evaluation.families import holm, step_down
+from evaluation.randomise import sign_flips
 from evaluation.rules import Rules
 from evaluation.verdict import suite_verdict
 from ingestion.config import load, to_plain

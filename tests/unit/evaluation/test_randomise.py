@@ -7,9 +7,10 @@ import pytest
 from scipy.stats import permutation_test
 from threadpoolctl import threadpool_limits
 
-from evaluation import randomise
+from evaluation import families
 from evaluation.errors import EvaluationError
-from evaluation.randomise import check_flips, equivalence, flips_for, holm, sign_flips, signs, step_down, tukey
+from evaluation.families import holm, step_down, tukey
+from evaluation.randomise import check_flips, equivalence, flips_for, sign_flips, signs
 
 FIRST = np.asarray([[0, 1]])
 
@@ -250,12 +251,12 @@ def test_permutations_are_uniform():
     for seed in range(3):
         draws = np.random.default_rng(seed).integers(0, 2**32, (20_000, 1, 3), dtype=np.uint32)
         ranges = np.empty(20_000)
-        randomise._permute(np.asarray([[0.0, 1.0, 2.0, 3.0]]), draws, ranges)
+        families._permute(np.asarray([[0.0, 1.0, 2.0, 3.0]]), draws, ranges)
         assert (ranges == 3).all()  # every permutation keeps all four
     # two clusters: the sums of two independent permutations of 0 0 0 1 meet in the same series in 1 of 4
     draws = np.random.default_rng(1).integers(0, 2**32, (100_000, 2, 3), dtype=np.uint32)
     ranges = np.empty(100_000)
-    randomise._permute(np.asarray([[0.0, 0.0, 0.0, 1.0]] * 2), draws, ranges)
+    families._permute(np.asarray([[0.0, 0.0, 0.0, 1.0]] * 2), draws, ranges)
     totals = np.bincount(ranges.astype(int), minlength=3)
     assert totals[0] == 0
     assert totals[2] / 100_000 == pytest.approx(0.25, abs=4 * np.sqrt(0.25 * 0.75 / 100_000))
