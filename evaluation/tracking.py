@@ -1,7 +1,7 @@
 """MLflow as a view of `results/`: the only file that imports mlflow. Losing the store loses nothing.
 
 `python -m evaluation.tracking sync` writes every result folder that the store does not have yet. One parent run per
-invocation, one child run per strategy; the folder's files are the source of both (`evaluation/tracked.py`).
+invocation, one child run per strategy; the folder's files are the source of both (`evaluation/tracked/`).
 """
 
 from __future__ import annotations

@@ -11,9 +11,12 @@ import pytest
 from evaluation.benchmark import BenchmarkSpec, load_benchmark
 from evaluation.locate import locate
 from evaluation.qrels import span_qrels
+from evaluation.regression.baseline import read_baseline
 from ingestion.artifacts import ArtifactStore
 from ingestion.config import ROOT, load, to_plain
 from ingestion.pipeline import build_chunker, build_ingest, ingest
+from retrieval.build import build_strategy, strategy_config
+from retrieval.stage import Context
 
 BENCHMARK = ROOT / "corpus" / "benchmark"
 SPEC = BenchmarkSpec(kind="bundled", path=str(BENCHMARK))
@@ -91,3 +94,18 @@ def test_the_manifest_names_every_paper_and_the_licence():
     text = (ROOT / "corpus" / "MANIFEST.md").read_text()
     assert "CC-BY-4.0" in text
     assert all(path.stem in text for path in Path(ROOT / "corpus" / "pdf").glob("*.pdf"))
+
+
+def test_the_committed_baseline_is_of_these_papers_and_questions(store):
+    """Whoever changes them updates it: `python run_eval.py --config-name nightly baseline=update`."""
+    identity = read_baseline(ROOT / "results" / "baselines" / "core").identity
+    assert identity["corpus"] == corpus_with(store).fingerprint
+    assert identity["judgments"] == load_benchmark(SPEC, "test").digest
+
+
+@pytest.mark.parametrize("name", ["bm25", "tfidf", "linear_0.5", "rrf_dedup_mmr", "rrf_graph_dedup_mmr"])
+def test_rankings_are_those_of_the_committed_baseline(store, name):
+    baseline = read_baseline(ROOT / "results" / "baselines" / "core")
+    ctx = Context(corpus_with(store), store, depth=baseline.identity["depth"], seed=baseline.identity["seed"])
+    run = ctx.search(build_strategy(strategy_config(name)), load_benchmark(SPEC, "test").queries)
+    assert run.fingerprint == baseline.arms[name].fingerprint
