@@ -27,7 +27,13 @@ QUESTIONS = {"q1": "term frequency in BM25", "q2": "rank fusion", "q3": "zzz"}
 
 
 def carry_out(folder: Path, *extra: str, outside=None) -> list[str]:
-    overrides = [f"out={folder / 'out'}", f"artifacts={folder / 'artifacts'}", "tracking=none", *extra]
+    overrides = [
+        f"out={folder / 'out'}",
+        f"artifacts={folder / 'artifacts'}",
+        "tracking=none",
+        f"ledger={folder / 'ledger.jsonl'}",
+        *extra,
+    ]
     assert run(load(overrides), overrides, outside or {}).code == 0
     return overrides
 
