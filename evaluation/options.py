@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,7 +106,12 @@ def run_command(name: str, usage: str, arguments: Sequence[str], action: Callabl
         print(usage)
         return 0
     try:
-        return action(arguments)
+        code = action(arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever reads has seen enough (`| head`); nothing is left to be flushed at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (EvaluationError, IngestionError, RetrievalError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         wrong = isinstance(error, ConfigError | EvaluationError) and not isinstance(error, RefusedError)
