@@ -18,7 +18,7 @@ from evaluation.findings import Findings
 from evaluation.judging import Judged
 from evaluation.ledger import Reading, chance, is_sealed, readers, record
 from evaluation.measure import summarise
-from evaluation.metrics import parse_metric
+from evaluation.metrics import looked_at
 from evaluation.request import Request
 from evaluation.results import arms_json
 from evaluation.rules import Rules
@@ -27,7 +27,6 @@ from evaluation.verdict import suite_verdict
 from ingestion.artifacts import fingerprint
 
 SHOWN = 10  # ranks that a report shows
-LOOKED_AT = 5  # ranks that a user looks at, where the primary metric has no cutoff in ranks
 
 
 @dataclass(frozen=True)
@@ -79,12 +78,6 @@ def collect(request: Request, parts: Sequence[Part], manifest: Mapping[str, Any]
         factorial=request.factorial,
         ablation=request.ablation,
     )
-
-
-def looked_at(primary: str) -> int:
-    """The k of a run: the primary metric's cutoff in ranks, else 5."""
-    metric = parse_metric(primary)
-    return metric.cutoff if metric.cutoff and metric.row.cutoff != "words" else LOOKED_AT
 
 
 def identical(arms: Sequence[Arm]) -> dict[str, str]:

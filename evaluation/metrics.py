@@ -21,6 +21,7 @@ from evaluation.grades import Grades
 from retrieval.schema import Floats
 
 Number = TypeVar("Number", np.int32, np.float64)
+LOOKED_AT = 5  # ranks that a user looks at
 Cutoff = Literal["none", "optional", "required", "words"]
 
 
@@ -161,6 +162,12 @@ def parse_metric(name: str) -> Metric:
         example = {"none": "", "optional": f"@{match['k']}", "words": "@1000w"}.get(row.cutoff, "@5")
         raise MetricError(f"metric {name!r} has a wrong or missing cutoff; write it as {family + example!r}")
     return Metric(family, int(match["k"]) if match["k"] else None)
+
+
+def looked_at(primary: str) -> int:
+    """The ranks that a run looks at: the cutoff of its primary metric, 5 where that has none in ranks."""
+    metric = parse_metric(primary)
+    return metric.cutoff if metric.cutoff and metric.row.cutoff != "words" else LOOKED_AT
 
 
 def evaluate(grades: Grades, metrics: Sequence[Metric], ranked: Ranked | None = None) -> Floats:

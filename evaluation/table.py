@@ -10,7 +10,8 @@ import pandas as pd
 from evaluation.findings import Findings
 
 COLUMNS = ("nDCG@5", "RR", "R@5", "Judged@5")
-LEFT = ("strategy", "effect", "comparison", "verdict", "most lost at", "note", "question", "became")  # columns that are words
+# Columns that are words:
+LEFT = ("strategy", "effect", "comparison", "verdict", "most lost at", "note", "question", "became")
 MOST_NAMED = 5  # arms that a sentence lists by name
 TOO_FEW = "too few documents"
 

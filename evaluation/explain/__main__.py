@@ -16,13 +16,13 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from evaluation.errors import EvaluationError, RequestError
+from evaluation.errors import RequestError
 from evaluation.explain.diagnosis import FOUND, STAGES, waterfall
 from evaluation.explain.flips import check_name, flips, paired, side_by_side
-from evaluation.metrics import parse_metric
+from evaluation.metrics import looked_at, parse_metric
+from evaluation.options import run_command
 from evaluation.table import as_text, not_run
 from ingestion.config import nearest, whole_number
-from ingestion.errors import ConfigError
 
 USAGE = """\
 usage: python -m evaluation.explain run=<results folder> [a=<strategy> b=<strategy>] [qid=<id>] [metric=nDCG@5] [n=10]
@@ -37,7 +37,6 @@ metric: one that the run measured; default: the primary one. Everything is read 
 """
 KEYS = ("run", "a", "b", "qid", "metric", "n")
 TABLES = ("losses", "shares", "kinds", "questions", "shown", "passages", "per_query")
-LOOKED_AT = 5  # ranks that a user looks at, where the primary metric has no cutoff in ranks
 WIDE = 160  # characters of a line at most
 
 
@@ -70,8 +69,7 @@ class Results:
     @property
     def k(self) -> int:
         """The ranks that the diagnosis looked at: the primary metric's cutoff, else 5."""
-        metric = parse_metric(self.primary)
-        return metric.cutoff if metric.cutoff and metric.row.cutoff != "words" else LOOKED_AT
+        return looked_at(self.primary)
 
     def question(self, qid: str) -> str:
         """The text of a question.
@@ -85,15 +83,12 @@ class Results:
 
 def main(arguments: Sequence[str]) -> int:
     """Explain a run; returns the exit code (0, or 2 for a wrong request)."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        print(USAGE, end="")
-        return 0 if arguments else 2
-    try:
-        asked = read_arguments(arguments)
-        print(explain(read_results(Path(asked.run)), asked))
-    except (EvaluationError, ConfigError) as error:
-        print(f"explain: {error}", file=sys.stderr)
-        return 2
+    return run_command("explain", USAGE, arguments, _run)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    asked = read_arguments(arguments)
+    print(explain(read_results(Path(asked.run)), asked))
     return 0
 
 

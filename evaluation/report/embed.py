@@ -12,8 +12,9 @@ import pandas as pd
 
 from evaluation import table
 from evaluation.findings import Findings
+from evaluation.metrics import looked_at
 from evaluation.report.comparisons import cells
-from evaluation.report.view import cutoff, order, pairs
+from evaluation.report.view import order, pairs
 
 SCALE = 1_000_000  # values are kept to six places
 NONE = -(10**9)  # no value: below any that a metric can have
@@ -36,7 +37,7 @@ def payload(findings: Findings) -> dict[str, Any]:
         "strategies": names,
         "scale": SCALE,
         "none": NONE,
-        "k": cutoff(findings.primary),
+        "k": looked_at(findings.primary),
         "questions": [[*row] for row in questions[["qid", "query", "kind", "cluster"]].astype(str).to_numpy()],
         "metrics": _metrics(findings),
         "values": [_values(findings.per_query, metric, names, qids) for metric in _metrics(findings)],

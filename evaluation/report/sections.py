@@ -9,6 +9,7 @@ import pandas as pd
 
 from evaluation import table
 from evaluation.findings import Findings
+from evaluation.metrics import looked_at
 from evaluation.report import view
 from evaluation.report.charts import leaderboards
 from evaluation.report.charts.cost import COSTS, without_cost
@@ -113,7 +114,7 @@ def effects(findings: Findings, charts: Mapping[str, str]) -> str:
 
 def losses(findings: Findings, charts: Mapping[str, str]) -> str:
     """Where evidence was lost, with the counts, and the shares of duplicates and the like."""
-    k = view.cutoff(findings.primary)
+    k = looked_at(findings.primary)
     parts = [figure(charts["losses"], "losses"), _counts(findings)] if "losses" in charts else []
     if len(findings.shares):
         says = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,6 @@ import pandas as pd
 from evaluation import table
 from evaluation.findings import Findings
 
-DEFAULT_K = 5
 FLIPPED = {"higher": "lower", "lower": "higher"}
 WINNER, TOP, BEATEN, OTHER, OPEN = "winner", "top group", "beaten", "not compared", "no verdict"
 
@@ -65,12 +63,6 @@ def means(findings: Findings, metric: str) -> dict[str, tuple[float, float, floa
 def spelled(row: Mapping[Any, Any]) -> str:
     """`nDCG@5 0.612 [0.580, 0.640]` of a row of a summary."""
     return f"{row['metric']} {row['mean']:.3f} [{row['lo']:.3f}, {row['hi']:.3f}]"
-
-
-def cutoff(metric: str) -> int:
-    """The k of `nDCG@5`; 5 where a metric has none."""
-    found = re.search(r"@(\d+)$", metric)
-    return int(found.group(1)) if found else DEFAULT_K
 
 
 def margin(findings: Findings) -> float | None:

@@ -11,6 +11,7 @@ import pytest
 from evaluation import table
 from evaluation.ablation import Ablation
 from evaluation.findings import Findings
+from evaluation.metrics import looked_at
 from evaluation.report import view
 from evaluation.report.charts.cost import cost_points, pareto, without_cost
 from evaluation.report.charts.intervals import bars
@@ -168,7 +169,7 @@ def test_equal_rankings_share_a_role_and_a_floor_has_none():
 
 
 def test_cutoff_margin_and_ledger():
-    assert [view.cutoff(name) for name in ("nDCG@5", "R@100", "RR", "EvRecall@1000w")] == [5, 100, 5, 5]
+    assert [looked_at(name) for name in ("nDCG@5", "R@100", "RR", "EvRecall@1000w")] == [5, 100, 5, 5]
     assert view.margin(small()) is None
     assert view.margin(small(manifest={"primary": "nDCG@5", "config": {"eval": {"margin": 0.03}}})) == 0.03
     assert table.ledger_line(make_findings(2, 20, 10, readings=1)) == []
