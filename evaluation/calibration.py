@@ -50,7 +50,7 @@ SINGLE = (Layout(50), Layout(100), Layout(300))
 CLUSTERED = Layout(20, 9)
 UNLIKE = (
     "Tukey's HSD supposes systems that differ in their mean at most. Where some vary more than others it tells those "
-    "apart too often; verdicts rest on sign flips with Holm's correction, which hold."
+    "apart too often; verdicts rest on sign flips, corrected by Holm or max-T, which hold."
 )
 SHARES = np.linspace(0.05, 0.95, 19)  # true means of 0/1 metrics
 
