@@ -80,7 +80,7 @@ def span_qrels(spans: Spans, corpus: Corpus, n_queries: int, min_coverage: float
         raise BenchmarkError(f"the query in row {row} has {spans.part.max() + 1} parts; {MAX_PARTS} is the most")
     chunks, base = Chunks.of(corpus, spans)
     start, end = base[spans.doc] + spans.start, base[spans.doc] + spans.end
-    span, chunk = _holders(spans, chunks, start, end, min_coverage)
+    span, chunk = _holders(spans, chunks, base, min_coverage)
     pair = pairs(spans.query[span], chunks.row[chunk])
     judged = np.union1d(pair, _mostly_judged(spans.query, chunks, start, end))
     at = np.searchsorted(judged, pair)
@@ -150,14 +150,27 @@ def chunk_documents(corpus: Corpus) -> Longs:
     return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _holders(spans: Spans, chunks: Chunks, start: Longs, end: Longs, min_coverage: float) -> tuple[Longs, Longs]:
-    """Relevant spans and the chunks (positions) that hold them: enough of the span, or the most of it."""
+def holding(
+    spans: Spans, chunks: Chunks, base: Longs, min_coverage: float
+) -> tuple[Longs, Longs, Longs, npt.NDArray[np.bool_]]:
+    """Relevant spans and the chunks that share characters with them, [n] each.
+
+    Returns:
+        The row of the span, the position of the chunk, how many characters they share, and whether that is enough:
+        `min_coverage` of a quote; of a judged page, half of the chunk.
+    """
+    start, end = base[spans.doc] + spans.start, base[spans.doc] + spans.end
     span, chunk, shared = chunks.overlaps(start, end)
     relevant = spans.grade[span] > 0
     span, chunk, shared = span[relevant], chunk[relevant], shared[relevant]
-    whole, length = spans.whole_page[span], end - start
-    enough = np.where(whole, shared >= HALF * chunks.length[chunk], shared >= min_coverage * length[span])
-    served = np.zeros(len(start), dtype=np.bool_)
+    of_page, of_quote = HALF * chunks.length[chunk], min_coverage * (end - start)[span]
+    return span, chunk, shared, shared >= np.where(spans.whole_page[span], of_page, of_quote)
+
+
+def _holders(spans: Spans, chunks: Chunks, base: Longs, min_coverage: float) -> tuple[Longs, Longs]:
+    """Relevant spans and the chunks (positions) that hold them: enough of the span, or the most of it."""
+    span, chunk, shared, enough = holding(spans, chunks, base, min_coverage)
+    served = np.zeros(len(spans.query), dtype=np.bool_)
     served[span[enough]] = True
     order = np.lexsort((chunks.row[chunk], -shared, span))
     best = order[np.unique(span[order], return_index=True)[1]]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from evaluation.judging import Judged
 from evaluation.locate import Library
 from evaluation.pairs import look_up, pairs
-from evaluation.qrels import HALF, Chunks, chunk_documents, uncovered
+from evaluation.qrels import Chunks, chunk_documents, holding, uncovered
 from evaluation.schema import Grades8, Longs, Spans
 from ingestion.schema import Corpus
 from retrieval.schema import Ints, Run
@@ -99,10 +99,10 @@ def _unranked(judged: Judged, query: Ints, chunk: Ints, piece: Longs, n: int, mi
     corpus = judged.corpus
     indexed = np.ones(len(chunk), dtype=np.bool_) if corpus is None else chunk < len(corpus)
     loss[piece[indexed]] = CHUNKING
-    whole = indexed
+    held = indexed
     if corpus is not None and judged.spans is not None:
-        whole = np.isin(pairs(query, chunk), holding(judged.spans, corpus, min_coverage))
-    loss[piece[whole]] = CANDIDATES
+        held = np.isin(pairs(query, chunk), whole(judged.spans, corpus, min_coverage))
+    loss[piece[held]] = CANDIDATES
     return loss
 
 
@@ -111,16 +111,10 @@ def _named(n: int) -> Names:
     return np.full(n, EXTRACTION, dtype=object)
 
 
-def holding(spans: Spans, corpus: Corpus, min_coverage: float = 0.5) -> Longs:
-    """Pairs of query and chunk in which the chunk holds enough of a relevant span by itself, int64, ascending.
-
-    Enough is what `span_qrels` calls so: `min_coverage` of a quote; of a judged page, half of the chunk.
-    """
+def whole(spans: Spans, corpus: Corpus, min_coverage: float = 0.5) -> Longs:
+    """Pairs of query and chunk in which the chunk holds enough of a relevant span by itself, int64, ascending."""
     chunks, base = Chunks.of(corpus, spans)
-    start, end = base[spans.doc] + spans.start, base[spans.doc] + spans.end
-    span, chunk, shared = chunks.overlaps(start, end)
-    of_page, of_quote = HALF * chunks.length[chunk], min_coverage * (end - start)[span]
-    enough = (spans.grade[span] > 0) & (shared >= np.where(spans.whole_page[span], of_page, of_quote))
+    span, chunk, _, enough = holding(spans, chunks, base, min_coverage)
     return np.unique(pairs(spans.query[span[enough]], chunks.row[chunk[enough]]))
 
 
