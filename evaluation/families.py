@@ -44,8 +44,9 @@ def step_down(
     All pairs share their flips, and the k-th strongest is held against the strongest of those that are not stronger.
     So pairs that rise and fall together do not count apart, as they do for Holm; a single pair keeps the p of
     `sign_flips`. A pair's strength is (sum of differences)**2 / sum of squared cluster sums, which orders as the t
-    statistic does. That flips preserve the signs of all differences together is exact for two systems, and for more
-    holds in the mean and covariance of the cluster sums (Romano and Wolf, Econometrica 73, 2005).
+    statistic does. Turning all differences of a cluster at once leaves their distribution as it is for two equal
+    systems; for more it keeps mean and covariance, which is what counts with many clusters (Romano and Wolf,
+    Econometrica 73, 2005). `evaluation.calibration` shows that 12 to 100 clusters are enough.
 
     Args:
         values: float64 [n_series, n_queries]; queries where any paired series has NaN are left out.
