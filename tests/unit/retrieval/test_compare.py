@@ -44,7 +44,8 @@ def test_each_strategy_has_its_own_top_k(searcher, ranked):
 def test_who_cannot_run_says_why_and_equal_answers_share_a_block(ranked):
     reasons = {answer.strategy: answer.reason for answer in ranked if answer.reason}
     assert set(reasons) == {"cross_encoder", "oracle"}
-    assert "hf download cross-encoder/ms-marco" in reasons["cross_encoder"]
+    remedies = ("hf download cross-encoder/ms-marco", "pip install 'rankproof[neural]'")  # without a model; torch
+    assert any(remedy in reasons["cross_encoder"] for remedy in remedies)
     assert "made from judgments" in reasons["oracle"]
     together = next(names for names, _ in grouped(ranked) if "bm25" in names)
     hits = {answer.strategy: [hit.chunk_id for hit in answer.hits] for answer in ranked}

@@ -53,6 +53,7 @@ def test_a_model_that_a_package_carries_names_the_package(empty_hub, monkeypatch
         find(MINILM)
 
 
+@pytest.mark.neural
 def test_offline_the_network_is_not_touched(empty_hub, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr(models, "_download", lambda model: pytest.fail("a download was tried"))
@@ -63,6 +64,7 @@ def test_offline_the_network_is_not_touched(empty_hub, monkeypatch):
     assert "nobody/no-such-model" in str(Dense(model="nobody/no-such-model").missing())
 
 
+@pytest.mark.neural
 def test_online_the_hub_is_asked_last(empty_hub, monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr(models, "_download", lambda model: tmp_path / model)
