@@ -9,8 +9,8 @@ import pandas as pd
 
 from evaluation import table
 from evaluation.findings import Findings
+from evaluation.sentences import turned
 
-FLIPPED = {"higher": "lower", "lower": "higher"}
 WINNER, TOP, BEATEN, OTHER, OPEN = "winner", "top group", "beaten", "not compared", "no verdict"
 
 
@@ -79,11 +79,9 @@ def pairs(findings: Findings) -> pd.DataFrame:
 
 
 def flipped(rows: pd.DataFrame) -> pd.DataFrame:
-    """The same comparisons seen from `b`: signs, ends of intervals, wins and losses and verdicts change places."""
-    out = rows.rename(columns={"a": "b", "b": "a", "wins": "losses", "losses": "wins"})
-    return out.assign(diff=-rows["diff"], lo=-rows["hi"], hi=-rows["lo"], verdict=rows["verdict"].replace(FLIPPED))[
-        list(rows.columns)
-    ]
+    """The same comparisons seen from `b`."""
+    seen = [turned(row) for row in rows.to_dict("records")]
+    return pd.DataFrame(seen, index=rows.index, columns=rows.columns) if seen else rows
 
 
 def said(findings: Findings) -> list[str]:
