@@ -16,6 +16,9 @@ from pathlib import Path
 
 import typst
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from scanner import finished, read_finish
+
 CORPUS = Path(__file__).resolve().parent
 SOURCES = CORPUS / "sources"
 PDFS = CORPUS / "pdf"
@@ -29,7 +32,8 @@ def sources(prefixes: Sequence[str] = ()) -> list[Path]:
 
 def render(source: Path) -> bytes:
     """One paper as PDF: embedded fonts only, no clock, so that equal sources give equal bytes."""
-    return typst.compile(source, root=SOURCES, ignore_system_fonts=True, timestamp=0)
+    data = typst.compile(source, root=SOURCES, ignore_system_fonts=True, timestamp=0)
+    return finished(data, read_finish(source.read_text()))
 
 
 def write(target: Path, data: bytes) -> bool:
