@@ -11,7 +11,19 @@ from evaluation.findings import Findings
 
 COLUMNS = ("nDCG@5", "RR", "R@5", "Judged@5")
 # Columns that are words:
-LEFT = ("strategy", "effect", "comparison", "verdict", "most lost at", "note", "question", "became")
+LEFT = (
+    "strategy",
+    "effect",
+    "comparison",
+    "verdict",
+    "most lost at",
+    "note",
+    "question",
+    "became",
+    "kind",
+    "leader",
+    "source",
+)
 MOST_NAMED = 5  # arms that a sentence lists by name
 TOO_FEW = "too few documents"
 

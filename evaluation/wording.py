@@ -9,11 +9,14 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from retrieval.analysis import tokens
 
+# Auxiliaries that scikit-learn's list lacks.
+AUXILIARIES = ("does", "did", "doing", "doesn't", "don't")
+
 
 @cache
 def _function_terms() -> frozenset[str]:
-    """What scikit-learn's English stop words are analysed as: question words, pronouns, auxiliaries."""
-    return frozenset(term for word in ENGLISH_STOP_WORDS for term in tokens(word))
+    """What English stop words are analysed as: question words, pronouns, auxiliaries."""
+    return frozenset(term for word in (*ENGLISH_STOP_WORDS, *AUXILIARIES) for term in tokens(word))
 
 
 def content_words(text: str) -> frozenset[str]:

@@ -1,0 +1,1 @@
+"""What a benchmark can tell: its questions, judgments, headroom, and whether it sets strategies apart."""
