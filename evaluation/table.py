@@ -23,6 +23,9 @@ LEFT = (
     "kind",
     "leader",
     "source",
+    "belief",
+    "claim",
+    "collection",
 )
 MOST_NAMED = 5  # arms that a sentence lists by name
 TOO_FEW = "too few documents"

@@ -63,8 +63,8 @@ def overview(tested: Tested) -> pd.DataFrame:
     rows = []
     for belief in BELIEFS:
         cells = {c.name: _short(tested.verdict(belief, c.name)) for c in tested.collections}
-        rows.append({"question": f"({belief.key}) {belief.says}", **cells})
-    return pd.DataFrame(rows).rename(columns={"question": "belief"})
+        rows.append({"belief": f"({belief.key}) {belief.says}", **cells})
+    return pd.DataFrame(rows)
 
 
 def _short(verdict: str) -> str:
@@ -74,14 +74,14 @@ def _short(verdict: str) -> str:
 def _collections(collections: Sequence[Collection]) -> pd.DataFrame:
     rows = [
         {
-            "source": c.name,
+            "collection": c.name,
             "split": c.split,
-            "questions": str(len(c.queries)),
-            "documents they come from": str(len(set(c.queries.cluster))),
+            "questions with a relevant passage": str(c.answered[0]),
+            "documents they come from": str(c.answered[1]),
         }
         for c in collections
     ]
-    return pd.DataFrame(rows).rename(columns={"source": "collection"})
+    return pd.DataFrame(rows)
 
 
 def _summary(tested: Tested, belief: Belief) -> str:

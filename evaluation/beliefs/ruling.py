@@ -12,7 +12,7 @@ import pandas as pd
 from evaluation.beliefs.claims import Claim
 from evaluation.families import holm
 from evaluation.randomise import sign_flips
-from evaluation.stats import MIN_CLUSTERS, intervals
+from evaluation.stats import MIN_CLUSTERS, Bools, intervals
 from retrieval.schema import Floats
 
 HOLDS, REFUTED, UNDECIDED, NOT_TESTED = "holds", "refuted", "undecided", "not tested"
@@ -23,8 +23,8 @@ ALPHA, MARGIN, FLIPS = 0.05, 0.02, 100_000
 class Ruling:
     """A claim on one collection.
 
-    Of several contrasts `contrast`, `diff` (with its 95 % interval) and `p` (two-sided) are those of the least one.
-    `why` says what is missing where nothing was tested.
+    Of several contrasts `contrast`, `diff` (with its 95 % interval) and `p` (two-sided) are those of the least one,
+    and where some refute, of the least of these. `why` says what is missing where nothing was tested.
     """
 
     verdict: str
@@ -61,9 +61,10 @@ def rule(claim: Claim, values: pd.DataFrame, clusters: pd.Series, seed: int, fli
     series = np.stack([sum(w * whole[arm].to_numpy() for arm, w in claim.contrasts[name].items()) for name in names])
     series = np.round(series, 12)
     found = intervals(series, groups, seed)
-    least = int(np.argmin(found.mean))
     two_sided, above, below = tests(series, groups, seed, flips)
-    verdict = _verdict(claim.expect, found.mean, two_sided, above, below)
+    holds, refuted = _each(claim.expect, found.mean, two_sided, above, below)
+    verdict = HOLDS if holds.all() else REFUTED if refuted.any() else UNDECIDED
+    least = int(np.argmin(np.where(refuted | ~refuted.any(), found.mean, np.inf)))
     diff, lo, hi, p = (float(column[least]) for column in (found.mean, found.lo, found.hi, two_sided))
     return Ruling(verdict, n, documents, names[least], diff, lo, hi, p)
 
@@ -81,8 +82,8 @@ def tests(
     )
 
 
-def _verdict(expect: str, mean: Floats, two_sided: Floats, above: Floats, below: Floats) -> str:
-    """All contrasts must hold, each at the level (an intersection-union test); one that fails after Holm's refutes.
+def _each(expect: str, mean: Floats, two_sided: Floats, above: Floats, below: Floats) -> tuple[Bools, Bools]:
+    """Which contrasts hold, each at the level (all must: an intersection-union test), and which refute after Holm's.
 
     `above` holds where the mean is shown to be above 0, and is refuted where it is shown to lie below the margin.
     `not below` holds where it is shown to lie above minus the margin, and is refuted where it is shown to be below 0.
@@ -93,9 +94,7 @@ def _verdict(expect: str, mean: Floats, two_sided: Floats, above: Floats, below:
     else:
         holds = above < ALPHA
         refuted = (holm(two_sided) < ALPHA) & (mean < 0)
-    if holds.all():
-        return HOLDS
-    return REFUTED if (refuted & ~holds).any() else UNDECIDED
+    return holds, refuted & ~holds
 
 
 def together(verdicts: Sequence[str]) -> str:

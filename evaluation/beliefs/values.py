@@ -38,6 +38,13 @@ class Collection:
         return table[table.index.isin(self.where(claim.where))]
 
     @property
+    def answered(self) -> tuple[int, int]:
+        """Questions that have a relevant passage, and the documents that they come from."""
+        per_query = self.runs["beliefs"]
+        judged = per_query[(per_query["metric"] == "RR") & per_query["value"].notna()]["qid"].unique()
+        return len(judged), int(self.clusters.loc[judged].nunique())
+
+    @property
     def clusters(self) -> pd.Series:
         """Source document of every question, by qid."""
         return pd.Series(list(self.queries.cluster), index=list(self.queries.qid))
