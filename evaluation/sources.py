@@ -11,7 +11,7 @@ from evaluation.errors import EvaluationError
 from evaluation.schema import Benchmark
 from ingestion.config import nearest
 
-SOURCE = re.compile(r"(hand|llm|imported)(:\S+)?")
+SOURCE = re.compile(r"(hand|llm|imported|synthetic)(:\S+)?")
 
 
 class SourceError(EvaluationError):
@@ -19,14 +19,15 @@ class SourceError(EvaluationError):
 
 
 def check_source(name: str) -> str:
-    """The name of a source: `hand`, `hand:<name>`, `llm:<model>` or `imported:<set>`.
+    """The name of a source: `hand`, `hand:<name>`, `llm:<model>`, `imported:<set>` or `synthetic:<maker>`.
 
     Raises:
         SourceError: it is none of these.
     """
     if not SOURCE.fullmatch(name):
         raise SourceError(
-            f"source {name!r}: must be hand, hand:<name>, llm:<model> or imported:<set>, without blanks"
+            f"source {name!r}: must be hand, hand:<name>, llm:<model>, imported:<set> or synthetic:<maker>, "
+            "without blanks"
         )
     return name
 

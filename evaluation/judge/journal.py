@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from evaluation.pool.file import Key, Passage, as_record, passage_of, whole_lines
-from evaluation.records import read_records
+from evaluation.judge.growing import Growing, whole_records
+from evaluation.pool.file import Key, Passage, as_record, passage_of
 
 
 @dataclass
-class Journal:
-    """The judgments of one source in a file; other sources in it are left alone.
-
-    `current` holds what is judged now, by passage. A line without a grade takes a judgment back; one with `undo`
-    takes back the one before, and says what counts again.
-    """
-
-    path: Path
-    source: str
-    current: dict[Key, Passage] = field(default_factory=dict)
-    _before: list[tuple[Passage, Passage | None]] = field(default_factory=list)
+class Journal(Growing[Key, Passage]):
+    """The judgments of one source in a file; a line without a grade takes one back. Other sources are left alone."""
 
     @staticmethod
     def open(path: Path, source: str) -> Journal:
@@ -33,44 +22,28 @@ class Journal:
             BenchmarkError: a line is unreadable.
         """
         journal = Journal(path, source)
-        if path.exists():
-            with path.open("r+b") as handle:
-                handle.truncate(whole_lines(path))
-            for record in read_records(path):
-                passage = passage_of(record)
-                if passage.source == source:
-                    journal._remember(passage, undo=record.data.get("undo") is True)
+        for record in whole_records(path):
+            passage = passage_of(record)
+            if passage.source == source:
+                journal.remember(passage, undo=record.data.get("undo") is True)
         return journal
 
     def judge(self, passage: Passage, grade: int | None, comment: str = "") -> None:
         """Store one judgment; it is on the disk when this returns. Grade None takes it back."""
-        self._append(replace(passage, grade=grade, comment=comment, source=self.source), undo=False)
+        self.append(replace(passage, grade=grade, comment=comment, source=self.source))
 
-    def undo(self) -> Passage | None:
-        """Take the last judgment back; returns the passage as it is now, None where nothing is left to take back."""
-        if not self._before:
-            return None
-        passage, before = self._before[-1]
-        restored = before or replace(passage, grade=None, comment="")
-        self._append(restored, undo=True)
-        return restored
+    def key(self, row: Passage) -> Key:
+        """What a judgment is of."""
+        return row.key
 
-    def _append(self, passage: Passage, undo: bool) -> None:
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        row = {**as_record(passage), "time": stamp} | ({"undo": True} if undo else {})
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab") as handle:
-            handle.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
-            handle.flush()
-            os.fsync(handle.fileno())
-        self._remember(passage, undo)
+    def is_open(self, row: Passage) -> bool:
+        """Whether the row takes a judgment back."""
+        return row.grade is None
 
-    def _remember(self, passage: Passage, undo: bool) -> None:
-        if undo and self._before:
-            self._before.pop()
-        else:
-            self._before.append((passage, self.current.get(passage.key)))
-        if passage.grade is None:
-            self.current.pop(passage.key, None)
-        else:
-            self.current[passage.key] = passage
+    def opened(self, row: Passage) -> Passage:
+        """The passage without its judgment."""
+        return replace(row, grade=None, comment="")
+
+    def as_record(self, row: Passage) -> dict[str, Any]:
+        """The row as a JSON object."""
+        return as_record(row)

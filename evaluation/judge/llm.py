@@ -20,6 +20,7 @@ from evaluation.judge.guidelines import GUIDELINES, HIGHEST
 from evaluation.pool.file import Passage
 
 Complete = Callable[[str], str]
+INSTEAD = "Judge by hand with source=hand:<name>, or call evaluation.judge.llm.judge with a client of your own"
 
 
 class GeneratorError(EvaluationError):
@@ -159,16 +160,19 @@ def judge_pool(desk: Desk, complete: Complete) -> int:
     return 1 if found.unreadable else 0
 
 
-def configured_generator(model: str) -> Complete:
+def configured_generator(model: str, instead: str = INSTEAD) -> Complete:
     """What sends a prompt to a model of the configuration.
+
+    Args:
+        model: as it is called there.
+        instead: what can be done without one, as the error says it.
 
     Raises:
         GeneratorError: always, since no generator can be configured yet.
     """
     raise GeneratorError(
         f"by=llm:{model}: no generator is configured, so no model can be asked; a generator is a file in"
-        " conf/generator that names a model and how it is reached.\nJudge by hand with source=hand:<name>, or call"
-        " evaluation.judge.llm.judge with a client of your own"
+        f" conf/generator that names a model and how it is reached.\n{instead}"
     )
 
 

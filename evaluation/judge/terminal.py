@@ -24,7 +24,7 @@ def judge_in_terminal(desk: Desk, keys: TextIO, screen: TextIO) -> None:
     at: int | None = desk.first_open() or 0
     while at is not None:
         _show(desk, at, screen)
-        key = _key(keys)
+        key = key_pressed(keys)
         if key in ("", "q", "\x03", "\x04"):
             break
         at = _moved(desk, at, key)
@@ -73,7 +73,7 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
 
 
-def _key(keys: TextIO) -> str:
+def key_pressed(keys: TextIO) -> str:
     """The next key; empty at the end of the input. Arrows are j and k, other special keys do nothing."""
     if not keys.isatty() or sys.platform == "win32":
         return keys.read(1)
