@@ -23,7 +23,7 @@ from ingestion import wire
 from ingestion.assemble import assemble
 from ingestion.document import Chunker, ExtractedDocument
 from ingestion.errors import EncryptedPdfError, ExtractionError, NotAPdfError, NoTextError, PageLimitError
-from ingestion.lines import Line, RawPage, is_bold
+from ingestion.lines import Line, RawPage, is_bold, main_angle
 from ingestion.repair import dropped
 
 MAX_CHARS = 20_000_000  # of one document: text beyond it is no paper, and would be held in the parent's memory
@@ -74,6 +74,18 @@ class PdfReader:
         if not page:
             return RawPage(0.0, 0.0, readable=False)
         self.fonts = {}  # keyed by address, which is good only while the page is open
+        try:
+            read = self._read(page)
+            lying = main_angle(read)
+            if lying:  # PDFium puts lines in order only where they run from left to right as the page is viewed
+                self.api.FPDFPage_SetRotation(page, (self.api.FPDFPage_GetRotation(page) + lying) % 4)
+                read = self._read(page)
+            return read
+        finally:
+            self.api.FPDF_ClosePage(page)
+
+    def _read(self, page: Any) -> RawPage:
+        """The lines of an open page, as it is turned now."""
         size = self.api.FPDF_GetPageWidthF(page), self.api.FPDF_GetPageHeightF(page)
         turn = self.api.FPDFPage_GetRotation(page)
         text = self.api.FPDFText_LoadPage(page)
@@ -84,7 +96,6 @@ class PdfReader:
         finally:
             if text:
                 self.api.FPDFText_ClosePage(text)
-            self.api.FPDF_ClosePage(page)
 
     def _raw_text(self, page: Any) -> str:
         """The page's text as UTF-16 units, one character each, as PDFium's indexes count them."""

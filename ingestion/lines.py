@@ -62,32 +62,18 @@ def bold_by_name(pages: Iterable[RawPage]) -> None:
             line.bold, line.bold_prefix = bool(_BOLD.search(line.font)), 0
 
 
-def upright(page: RawPage) -> tuple[RawPage, list[Line]]:
-    """The page turned so that most of its text runs left to right, and the lines that still do not."""
+def main_angle(page: RawPage) -> int:
+    """Quarter turns against the page as it is viewed in which most of its text runs; 0 for a page without text."""
     weights: Counter[int] = Counter()
     for line in page.lines:
         weights[line.angle] += len(line.text)
-    main = min(weights, key=lambda angle: (-weights[angle], angle), default=0)
-    straight = [line for line in page.lines if line.angle == main]
-    across = [line for line in page.lines if line.angle != main]
-    if main:
-        straight = [_turned(line, main, page.width, page.height) for line in straight]
-        page = replace(page, width=page.height, height=page.width) if main % 2 else page
-    return replace(page, lines=straight[::-1] if _upside_down(straight) else straight), across
+    return min(weights, key=lambda angle: (-weights[angle], angle), default=0)
 
 
-def _upside_down(lines: Sequence[Line]) -> bool:
-    """Whether lines stand in the file from the foot of the page upwards (PDFium's order on some turned pages)."""
-    steps = [below.y0 - above.y0 for above, below in pairwise(lines) if abs(below.x0 - above.x0) < above.size]
-    return sum(step > 0 for step in steps) > 2 * sum(step < 0 for step in steps)
-
-
-def _turned(line: Line, angle: int, width: float, height: float) -> Line:
-    def turn(x: float, y: float) -> tuple[float, float]:
-        return {1: (y, width - x), 2: (width - x, height - y), 3: (height - y, x)}[angle]
-
-    (x0, y0), (x1, y1) = turn(line.x0, line.y0), turn(line.x1, line.y1)
-    return replace(line, x0=x0, y0=y0, x1=x1, y1=y1, angle=0)
+def upright(page: RawPage) -> tuple[RawPage, list[Line]]:
+    """The page with the lines that run from left to right, and those that do not: stamps in the margin."""
+    straight = [line for line in page.lines if not line.angle]
+    return replace(page, lines=straight), [line for line in page.lines if line.angle]
 
 
 def merged(fragments: Iterable[Line]) -> list[Line]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingestion.lines import Line, RawPage, bold_by_name, is_bold, merged, upright
+from ingestion.lines import Line, RawPage, bold_by_name, is_bold, main_angle, merged, upright
 
 
 def line(text: str, x0: float, y: float, x1: float, size: float = 10, **more: object) -> Line:
@@ -41,15 +41,15 @@ def test_a_line_is_bold_only_if_all_of_its_words_are() -> None:
     assert bold.bold
 
 
-def test_a_page_of_turned_text_is_turned_back() -> None:
-    # A table printed sideways: text runs upwards, so it must be turned clockwise; a stamp that is not, stays over.
+def test_the_main_angle_is_that_of_most_text_and_the_rest_lies_across() -> None:
     rows = [Line("first row of the table", 100, 50, 100, 250, 10, "Body", angle=1)]
-    rows.append(Line("second row of the table", 112, 50, 112, 250, 10, "Body", angle=1))
     stamp = Line("draft", 10, 10, 40, 10, 10, "Body")
-    page, across = upright(RawPage(600, 800, [*rows, stamp]))
-    assert [(part.x0, part.y0, part.x1, part.angle) for part in page.lines] == [(50, 500, 250, 0), (50, 488, 250, 0)]
-    assert (page.width, page.height) == (800, 600)
-    assert [part.text for part in across] == ["draft"]
+    page = RawPage(600, 800, [*rows, stamp])
+    assert main_angle(page) == 1
+    assert main_angle(RawPage(600, 800)) == 0
+    straight, across = upright(page)
+    assert [part.text for part in straight.lines] == ["draft"]
+    assert [part.text for part in across] == ["first row of the table"]
 
 
 def test_bold_by_name_or_weight() -> None:
