@@ -31,7 +31,6 @@ SUITES = {
     "alpha": ["ablation=alpha"],
     "rrf_k": ["ablation=rrf_k"],
     "mmr_lambda": ["ablation=mmr_lambda"],
-    "all": ["suite=all"],
 }
 OVERLAP = ["suite=beliefs", "chunker=fixed", "chunker.words=100", "chunker.overlap=50"]
 
