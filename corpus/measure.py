@@ -18,6 +18,7 @@ TARGET = Path(__file__).resolve().parent / "sources" / "measured" / "collections
 DIGITS = 4
 PAIR = ["n", "diff", "lo", "hi", "p", "p_adjusted", "wins", "ties", "losses", "detectable", "verdict"]
 PRIMARY = "nDCG@5"
+SUITES = ("core", "alpha", "rrf_k", "mmr_lambda")
 METRICS = ["nDCG@5", "nDCG@10", "RR", "R@1", "R@5", "R@100", "AP", "Success@5", "Judged@5"]
 
 
@@ -70,6 +71,8 @@ def measured(folder: Path) -> Mapping[str, Any]:
     found: dict[str, dict[str, Any]] = {}
     for results in sorted(path.parent for path in folder.glob("*/summary.parquet")):
         collection, _, suite = results.name.partition("-")
+        if suite not in SUITES or collection == "bundled":  # a report that quotes its own corpus would never settle
+            continue
         found.setdefault(collection, {})[suite] = figures(results)
     return found
 

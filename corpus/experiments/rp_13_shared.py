@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -112,5 +114,9 @@ def write(name: str, found: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def artifacts(arguments: Sequence[str]) -> Path:
-    """Where indexes are kept: the folder that was given, else a temporary one."""
-    return Path(arguments[0]) if arguments else Path(tempfile.mkdtemp())
+    """Where indexes are kept: the folder that was given, else a temporary one that goes with the process."""
+    if arguments:
+        return Path(arguments[0])
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -57,6 +57,8 @@ def page(
     judge = ["nobody yet"]
     if second is not None:
         judge = ["```", report(second[1], (second[0], "second pass"), "chunk"), "```"]
+        if second[0].startswith("llm:"):
+            judge += ["", "A model that agrees with itself is steady; whether it is right, only other judges can say."]
     lines = [
         f"# What {benchmark.name} can tell",
         "",
