@@ -55,8 +55,13 @@ def summary(
         for row in table.to_pylist()
         if row["quality"] < WEAK
     )
-    lines += _listed((f"weak page: {name} page {page}: quality {quality:.2f}" for quality, name, page in weak), WORST)
+    lines += _listed((f"weak page: {name} page {page}: {_weakness(quality)}" for quality, name, page in weak), WORST)
     return "\n".join(lines)
+
+
+def _weakness(quality: float) -> str:
+    """What is wrong with a page: a page without text scores 0 and cannot be searched."""
+    return f"quality {quality:.2f}" if quality else "no text (a scan? run OCR over the file first)"
 
 
 def _listed(items: Iterable[str], limit: int = LISTED) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ingestion.__main__ import main
 from ingestion.config import ROOT
 from ingestion.extract_worker import PdfReader, extract
 
@@ -48,3 +49,11 @@ def test_equal_papers_give_equal_bytes() -> None:
 def test_a_source_asks_in_a_line_of_its_own() -> None:
     assert read_finish("a\n// build: rotate=90\n// build: scan=3,4\n") == Finish(90, (3, 4))
     assert read_finish("see // build: rotate=90") == Finish()
+
+
+def test_the_summary_says_which_page_has_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paper = ROOT / "corpus" / "pdf" / f"{PAPERS[0]}.pdf"
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "scan.pdf").write_bytes(finished(paper.read_bytes(), Finish(scan=(3,))))
+    assert main([f"corpus.path={tmp_path / 'papers'}", f"artifacts={tmp_path / 'artifacts'}"]) == 0
+    assert "weak page: scan.pdf page 3: no text (a scan? run OCR over the file first)" in capsys.readouterr().out
