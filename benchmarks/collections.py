@@ -32,7 +32,7 @@ SUITES = {
     "rrf_k": ["ablation=rrf_k"],
     "mmr_lambda": ["ablation=mmr_lambda"],
 }
-OVERLAP = ["suite=beliefs", "chunker=fixed", "chunker.words=100", "chunker.overlap=50"]
+OVERLAP = ["suite=dedup", "chunker=fixed", "chunker.words=100", "chunker.overlap=80"]
 
 
 def jobs(wanted: Sequence[str], data: Path | None) -> Iterator[tuple[str, list[str]]]:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evaluation.beliefs.chart import chart
-from evaluation.beliefs.claims import BELIEFS
+from evaluation.beliefs.claims import BELIEFS, Claim
 from evaluation.beliefs.page import Tested, overview, page
-from evaluation.beliefs.ruling import FLIPS, rule
-from evaluation.beliefs.values import read_collections
+from evaluation.beliefs.ruling import FLIPS, NOT_TESTED, Ruling, rule
+from evaluation.beliefs.values import Collection, read_collections
 from evaluation.options import read_options, run_command
 from evaluation.table import as_text
 from ingestion.artifacts import write_atomic
@@ -44,12 +44,18 @@ def tested_on(folder: Path, seed: int, flips: int = FLIPS) -> Tested:
     """Every claim on every collection below a folder."""
     collections = read_collections(folder)
     rulings = {
-        (belief.key, at, collection.name): rule(claim, collection.values(claim), collection.clusters, seed, flips)
+        (belief.key, at, collection.name): _ruling(claim, collection, seed, flips)
         for collection in collections
         for belief in BELIEFS
         for at, claim in enumerate(belief.claims)
     }
     return Tested(collections, rulings)
+
+
+def _ruling(claim: Claim, collection: Collection, seed: int, flips: int) -> Ruling:
+    if why := collection.lacks(claim):
+        return Ruling(NOT_TESTED, why=why)
+    return rule(claim, collection.values(claim), collection.clusters, seed, flips)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ class Claim:
 
     `expect` is `above` (the contrast is above 0) or `not below` (it is not below minus the margin); with several
     contrasts the claim says so of each. `run` names the results that hold the arms: `beliefs`, `alpha` (the sweep of
-    linear blends), or `overlap` (chunks that overlap by half). `where` picks questions: `coined` terms, a kind, all.
+    linear blends), or `overlap` (chunks that overlap by 80 %). `where` picks questions: `coined` terms, a kind, all.
     """
 
     says: str

@@ -29,13 +29,18 @@ class Collection:
     runs: Mapping[str, pd.DataFrame]
 
     def values(self, claim: Claim) -> pd.DataFrame:
-        """Values of the claim's metric over the questions that it is about: questions by arms; empty without any."""
-        per_query = self.runs.get(claim.run)
-        if per_query is None:
-            return pd.DataFrame()
+        """Values of the claim's metric over the questions that it is about: questions by arms."""
+        per_query = self.runs[claim.run]
         chosen = per_query[per_query["metric"] == claim.metric]
         table = chosen.pivot_table(index="qid", columns="strategy", values="value")
         return table[table.index.isin(self.where(claim.where))]
+
+    def lacks(self, claim: Claim) -> str:
+        """Why the claim cannot be tested here; empty if it can."""
+        if claim.run not in self.runs:
+            return "a document is one chunk" if claim.run == "overlap" else f"no results {self.name}-{claim.run}"
+        measured = self.runs[claim.run]["metric"].unique()
+        return "" if claim.metric in measured else f"no gold for {claim.metric}"
 
     @property
     def answered(self) -> tuple[int, int]:

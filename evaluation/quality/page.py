@@ -58,7 +58,7 @@ def page(
     if second is not None:
         judge = ["```", report(second[1], (second[0], "second pass"), "chunk"), "```"]
         if second[0].startswith("llm:"):
-            judge += ["", "A model that agrees with itself is steady; whether it is right, only other judges can say."]
+            judge += ["", "A model that agrees with itself is steady; whether it is right, others must say."]
     lines = [
         f"# What {benchmark.name} can tell",
         "",

@@ -118,3 +118,14 @@ def test_with_one_chunk_as_gold_a_copy_answers_nothing():
     copy_first = make_run(np.asarray([0, 0]), np.asarray([0, 2]), np.asarray([2.0, 1.0]), 10)
     assert ndcg(grade_matrix(copy_first, gold, 1, "each"), 5)[0] == 0
     assert ndcg(grade_matrix(copy_first, qrels, 1, "once"), 5)[0] == pytest.approx(2 / 3)
+
+
+def test_what_a_collection_lacks_is_said():
+    queries = Queries.of(["q"], ["x"], [""], ["test"], ["d"])
+    table = pd.DataFrame([("rrf", "q", "RR", 1.0)], columns=["strategy", "qid", "metric", "value"])
+    found = Collection("x", "test", queries, {"beliefs": table})
+    claims = {belief.key: belief.claims for belief in BELIEFS}
+    assert found.lacks(claims["f"][0]) == "a document is one chunk"
+    assert found.lacks(claims["a"][0]) == "no results x-alpha"
+    assert found.lacks(claims["e"][0]) == "no gold for RelCov@5"
+    assert found.lacks(claims["b"][0]) == ""
