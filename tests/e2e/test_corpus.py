@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -137,3 +138,12 @@ def test_rankings_are_those_of_the_committed_baseline(store, name):
     n_queries = len(benchmark.queries)
     qrels = span_qrels(locate(benchmark, ctx.corpus), ctx.corpus, n_queries)
     assert judged(grade_matrix(run, qrels, n_queries), 5).mean() >= 0.95
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/collections.md"])
+def test_the_tables_of_the_docs_are_those_of_the_committed_baseline(page):
+    """Whoever changes results writes the tables again: `python -m evaluation.publish`."""
+    place = re.search(r"<!-- results: bundled-core -->(.*?)<!-- /results -->", (ROOT / page).read_text(), re.DOTALL)
+    shown = dict(re.findall(r"^\| (\w[\w.]*) \| (\d\.\d{3}) \[", place[1], re.MULTILINE))
+    means = read_baseline(ROOT / "results" / "baselines" / "core").values["nDCG@5"].groupby("strategy").mean()
+    assert shown == {name: f"{mean:.3f}" for name, mean in means.items()}
