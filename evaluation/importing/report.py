@@ -24,7 +24,7 @@ def reading(path: Path, rows: Rows, read: Read) -> list[str]:
     if rows.ignored:
         lines.append(f"columns that were not read: {', '.join(rows.ignored)}")
     if read.filled_down:
-        lines.append(f"{_count(read.filled_down, 'row')} without a question belong to the one above")
+        lines.append(f"{_count(read.filled_down, 'row')} without a question: evidence of the one above")
     return lines
 
 
