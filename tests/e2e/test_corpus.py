@@ -74,6 +74,16 @@ def test_dev_and_test_share_no_paper():
     assert not papers["dev"] & papers["test"]
 
 
+def test_multi_hop_questions_need_two_papers_or_three():
+    papers: dict[str, set[str]] = {}
+    for row in rows("evidence.jsonl"):
+        if row["part"] and row["grade"] > 0:
+            papers.setdefault(row["qid"], set()).add(row["doc_name"])
+    joined = [question["qid"] for question in rows("queries.jsonl") if question["kind"] == "multi_hop"]
+    assert len(joined) >= 30
+    assert all(2 <= len(papers[qid]) <= 3 for qid in joined)
+
+
 def test_paraphrases_share_hardly_a_word_with_their_evidence():
     words = wording(load_benchmark(SPEC, "all"))
     assert words.loc[words["kind"] == "paraphrase", "shared"].mean() < 0.2
