@@ -19,9 +19,10 @@ from evaluation.export.__main__ import main as export
 from evaluation.export.beir import write_beir
 from evaluation.replay import replay
 from evaluation.runner import run
-from ingestion.config import load
+from ingestion.config import ROOT, load
 from tests.unit.evaluation.papers import write_lines
 
+BENCHMARK = ROOT / "corpus" / "benchmark"
 BINARY = ["RR", "RR@10", "R@1", "R@5", "R@100", "P@5", "AP", "AP@10", "Success@5", "Bpref"]
 GRADED = ["nDCG", "nDCG@3", "nDCG@5", "nDCG@10"]
 METRICS = f"metrics=[{','.join([*BINARY, *GRADED, 'Judged@5'])}]"
@@ -82,9 +83,11 @@ def test_chunks_of_one_span_are_scored_as_we_score_them(once, tmp_path):
     repeats = sum(" repeat-" in line for file in (out / "runs").iterdir() for line in file.read_text().splitlines())
     assert repeats > 50  # the corpus does overlap
     lower = pd.read_csv(out / "lower_grades.csv", dtype=str)
-    assert 0 < len(lower) < 20
-    assert compare(ours, out, BINARY) == 3 * len(BINARY) * 57
-    assert compare(ours, out, GRADED, set(zip(lower["strategy"], lower["qid"], strict=True))) > 3 * len(GRADED) * 49
+    rankings = 3 * ours["bm25", "nDCG@5"].size
+    assert 0 < len(lower) < rankings / 10
+    assert compare(ours, out, BINARY) == len(BINARY) * rankings
+    compared = compare(ours, out, GRADED, set(zip(lower["strategy"], lower["qid"], strict=True)))
+    assert compared >= len(GRADED) * (rankings - len(lower))
     readme = (out / "README.txt").read_text()
     assert "credit=once" in readme
     assert f"{len(lower)} times a class is led" in readme
@@ -124,6 +127,14 @@ def test_credit_can_be_chosen_and_the_readme_says_so(once, each, tmp_path):
     assert "measured with credit=once" in (out / "README.txt").read_text()
 
 
+def relevant_questions() -> int:
+    """How many test questions of the bundled benchmark have a relevant passage."""
+    lines = [json.loads(line) for line in (BENCHMARK / "evidence.jsonl").read_text().splitlines()]
+    questions = [json.loads(line) for line in (BENCHMARK / "queries.jsonl").read_text().splitlines()]
+    test = {question["qid"] for question in questions if question["split"] == "test"}
+    return len(test & {line["qid"] for line in lines if line["grade"] > 0})
+
+
 def test_the_bundled_corpus_comes_back_from_beir_layout(each, tmp_path):
     out = tmp_path / "beir"
     assert export([f"run={each}", "to=beir", f"out={out}"]) == 0
@@ -136,7 +147,7 @@ def test_the_bundled_corpus_comes_back_from_beir_layout(each, tmp_path):
     ours, theirs = values_of(each), values_of(back)
     for name in ("nDCG@5", "AP"):
         expected = ours["bm25", name]
-        assert len(expected) == 57
+        assert len(expected) == relevant_questions()
         assert theirs["bm25", name][expected.index].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
     clusters = [
         pd.read_parquet(folder / "summary.parquet").set_index("metric")["clusters"] for folder in (each, back)
