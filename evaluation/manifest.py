@@ -45,14 +45,15 @@ def describe(request: Request, judged: Mapping[str, Judged], seconds: float) -> 
 
 def _benchmark(judged: Judged) -> dict[str, Any]:
     benchmark = judged.benchmark
-    relevant = len(np.unique(judged.qrels.query[judged.qrels.grade > 0]))
+    answered = np.unique(judged.qrels.query[judged.qrels.grade > 0])
+    clusters = {benchmark.queries.cluster[row] for row in answered.tolist()}
     return {
         "name": benchmark.name,
         "digest": benchmark.digest,
         "queries": len(benchmark.queries),
-        "judged": relevant,
-        "unjudged": len(benchmark.queries) - relevant,
-        "clusters": len(set(benchmark.queries.cluster)),
+        "judged": len(answered),
+        "unjudged": len(benchmark.queries) - len(answered),
+        "clusters": len(clusters),  # of questions with a relevant judgment: an unanswerable one comes from nowhere
         "orphans": 0 if judged.spans is None else len(judged.spans.orphans),
         "uncovered": count_uncovered(judged),
     }

@@ -130,7 +130,8 @@ def caveats(manifest: Mapping[str, Any], summary: pd.DataFrame, primary: str) ->
     benchmark = manifest["benchmark"]
     lines = [
         f"split {manifest['split']}: {benchmark['queries']} questions, {benchmark['judged']} of them with a relevant "
-        f"judgment, {benchmark['clusters']} source documents; depth {manifest['depth']}; credit={manifest['credit']}"
+        f"judgment, from {benchmark['clusters']} source documents; depth {manifest['depth']}; "
+        f"credit={manifest['credit']}"
     ]
     if benchmark["unjudged"]:
         lines.append(f"{benchmark['unjudged']} questions without a relevant judgment are left out of relevance means")
