@@ -25,6 +25,7 @@ from retrieval.stage import LATENCY_SAMPLE, Context, Retriever
 
 OWN, ALL = Path("/proc/thread-self/schedstat"), Path("/proc/self/task")
 CALIBRATIONS, LOW = 101, 0.1
+READINGS = 10  # of clock and waiting, until they belong together
 PASSES, SECONDS = 3, 4.0  # over the sample in a round; none begins after so many seconds, apart from the first
 _DIGITS = 4  # kept of a time; more is noise, and would make every new baseline differ more than it says
 
@@ -140,9 +141,24 @@ def _latency_ms(ctx: Context, stage: Retriever, queries: Queries) -> tuple[float
 
 def _own_ms(work: Callable[[], object]) -> float:
     """Milliseconds on the clock, without those in which this thread waited for a processor."""
-    waited, start = _waited_ms(OWN), time.perf_counter()
+    start = _own_clock_ms()
     work()
-    return max((time.perf_counter() - start) * 1000 - (_waited_ms(OWN) - waited), 0.0)
+    return max(_own_clock_ms() - start, 0.0)
+
+
+def _own_clock_ms() -> float:
+    """A clock that stands still while this thread waits for a processor.
+
+    A thread that is put off between the two readings would seem to have waited during the work, or not at all: both
+    are read again until nothing came between them.
+    """
+    waited = _waited_ms(OWN)
+    for _ in range(READINGS):
+        clock, before = time.perf_counter() * 1000, waited
+        waited = _waited_ms(OWN)
+        if waited == before:
+            break
+    return clock - waited
 
 
 def _waited_ms(path: Path) -> float:

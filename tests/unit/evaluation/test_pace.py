@@ -104,3 +104,13 @@ def test_waiting_for_a_processor_does_not_count_and_waiting_for_anything_else_do
     monkeypatch.setattr(pace, "OWN", tmp_path / "none")
     monkeypatch.setattr(pace, "ALL", tmp_path / "none")
     assert elapsed_ms(lambda: None) == pytest.approx((500, 500))
+
+
+def test_a_thread_put_off_between_two_readings_is_read_again(monkeypatch):
+    """The clock says 1.0, then 300 ms of waiting are told that it does not hold yet: the second pair agrees."""
+    times, waits = iter([1.0, 1.3, 2.3]), iter([40.0, 340.0, 340.0, 340.0, 340.0])
+    monkeypatch.setattr(pace.time, "perf_counter", lambda: next(times))
+    monkeypatch.setattr(pace, "_waited_ms", lambda _: next(waits))
+    monkeypatch.setattr(pace, "_helpers_waited_ms", dict)
+    # from 1.3 to 2.3 s on the clock, 340 ms waited before and after: the work took a whole second
+    assert elapsed_ms(lambda: None) == pytest.approx((1000, 1000))
