@@ -10,7 +10,6 @@ of the three, paired differences with intervals and p-values, and the better of 
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -19,16 +18,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from shared import judged_collection
 
 from evaluation.grades import grade_matrix
-from evaluation.judging import Judged, prepare, read_inputs, without_excluded
+from evaluation.judging import Judged, without_excluded
 from evaluation.metrics import ndcg
 from evaluation.randomise import sign_flips
-from evaluation.request import read_request
 from evaluation.stats import intervals
 from evaluation.trec import read_run
 from ingestion.artifacts import ArtifactStore
-from ingestion.config import load
 from ingestion.schema import Corpus
 from retrieval.models import load_encoder
 from retrieval.retrievers.bm25 import Bm25
@@ -38,18 +36,6 @@ from retrieval.stage import Context
 TARGET = Path(__file__).resolve().parents[1] / "sources" / "measured" / "rp-07.json"
 COLLECTIONS = ("med", "cacm", "cranfield", "csfcube", "scifact", "npl", "clscisumm")
 MODEL, PIECES, SHOWN, DEPTH, SEED = "all-MiniLM-L6-v2", 254, 5, 100, 7
-
-
-def judged_collection(name: str, artifacts: Path) -> Judged:
-    """Corpus and judgments, as an evaluation of this project sees them."""
-    data = os.environ["RANKPROOF_DATA"]
-    overrides = ["suite=core", f"artifacts={artifacts}"]
-    if name == "clscisumm":
-        overrides += ["benchmark=clscisumm", "split=graded"]
-    else:
-        overrides += ["benchmark=beir", f"benchmark.path={data}/beir/{name}"]
-    request = read_request(load(overrides), overrides, {})
-    return prepare(request, read_inputs(request), ArtifactStore(artifacts))
 
 
 def cut(texts: Sequence[str]) -> tuple[list[str], dict[str, float]]:

@@ -8,7 +8,6 @@ that differ on at least one question of the metric. Writes `corpus/sources/measu
 
 from __future__ import annotations
 
-import json
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
+from shared import text
 
 from evaluation.families import holm
 from evaluation.randomise import sign_flips
@@ -90,15 +90,6 @@ def small_benchmarks(folder: Path) -> dict[str, Any]:
         }
     about = {"a": SMALL[0], "b": SMALL[1], "questions": len(whole), "by_size": found}
     return {**about, "diff": float(whole.mean()), "deviation": float(whole.std(ddof=1))}
-
-
-def text(value: Any, depth: int = 0) -> str:
-    """JSON with a line for every innermost object, keys sorted, numbers to four places."""
-    if not isinstance(value, dict):
-        return json.dumps(round(value, 4) if isinstance(value, float) else value)
-    inner = ",\n" + " " * (depth + 1) if any(isinstance(part, dict) for part in value.values()) else ", "
-    body = inner.join(f"{json.dumps(key)}: {text(value[key], depth + 1)}" for key in sorted(value))
-    return "{" + (inner.lstrip(",") if "\n" in inner else "") + body + "}"
 
 
 if __name__ == "__main__":

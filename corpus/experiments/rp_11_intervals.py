@@ -9,7 +9,6 @@ collection and asking whether they hold the collection's mean. Writes `corpus/so
 
 from __future__ import annotations
 
-import json
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
+from shared import text
 
 from evaluation.power import standard_error
 from evaluation.stats import intervals
@@ -120,15 +120,6 @@ def coverage(series: Floats, clusters: Ints, groups: int) -> dict[str, float]:
         for name, (lo, hi) in ends.items():
             held[name] += bool(lo <= truth <= hi)
     return {name: count / BENCHMARKS for name, count in held.items()}
-
-
-def text(value: Any, depth: int = 0) -> str:
-    """JSON with a line for every innermost object, keys sorted, numbers to four places."""
-    if not isinstance(value, dict):
-        return json.dumps(round(value, 4) if isinstance(value, float) else value)
-    inner = ",\n" + " " * (depth + 1) if any(isinstance(part, dict) for part in value.values()) else ", "
-    body = inner.join(f"{json.dumps(key)}: {text(value[key], depth + 1)}" for key in sorted(value))
-    return "{" + (inner.lstrip(",") if "\n" in inner else "") + body + "}"
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ discrimination (AUC) from which on a simulated re-ranker of given quality does b
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,15 +20,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
+from shared import judged_collection
 
 from evaluation.grades import Grades, grade_matrix
-from evaluation.judging import Judged, prepare, read_inputs
+from evaluation.judging import Judged
 from evaluation.metrics import ndcg
-from evaluation.request import read_request
 from evaluation.stats import intervals
 from evaluation.trec import read_run
-from ingestion.artifacts import ArtifactStore
-from ingestion.config import load
 from retrieval.embedding import Encoder
 from retrieval.fusers.pairs import add_up
 from retrieval.schema import Floats, Run
@@ -39,18 +36,6 @@ TEXT = ("med", "cacm", "cranfield", "csfcube", "scifact", "npl")
 DEPTHS, SHOWN, K = (5, 10, 20, 50, 100), 5, 60.0
 DRAWS, STEPS, SEED = 20, 9, 15
 LIMIT = 512
-
-
-def judged_collection(name: str, artifacts: Path) -> Judged:
-    """Corpus and judgments, as an evaluation of this project sees them."""
-    data = os.environ["RANKPROOF_DATA"]
-    overrides = ["suite=core", f"artifacts={artifacts}"]
-    if name == "clscisumm":
-        overrides += ["benchmark=clscisumm", "split=graded"]
-    else:
-        overrides += ["benchmark=beir", f"benchmark.path={data}/beir/{name}"]
-    request = read_request(load(overrides), overrides, {})
-    return prepare(request, read_inputs(request), ArtifactStore(artifacts))
 
 
 def rankings(folder: Path, judged: Judged) -> dict[str, Run]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from shared import text
 
 from evaluation.families import holm, step_down
 from evaluation.power import detectable, standard_error
@@ -111,15 +112,6 @@ def thinned(folder: Path) -> dict[str, Any]:
         error = np.sqrt(np.mean(squares, axis=0))
         found[str(most)] = {"questions": int(counts[0]), "ratio": float(np.median(error / full))}
     return found
-
-
-def text(value: Any, depth: int = 0) -> str:
-    """JSON with a line for every innermost object, keys sorted, numbers to four places."""
-    if not isinstance(value, dict):
-        return json.dumps(round(value, 4) if isinstance(value, float) else value)
-    inner = ",\n" + " " * (depth + 1) if any(isinstance(part, dict) for part in value.values()) else ", "
-    body = inner.join(f"{json.dumps(key)}: {text(value[key], depth + 1)}" for key in sorted(value))
-    return "{" + (inner.lstrip(",") if "\n" in inner else "") + body + "}"
 
 
 if __name__ == "__main__":
