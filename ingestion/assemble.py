@@ -13,7 +13,7 @@ from ingestion.layout import PageLines, Paragraph
 from ingestion.lines import Line, RawPage, bold_by_name, merged, upright
 from ingestion.quality import page_quality
 
-VERSION = 2  # of the text and structure that this package makes from a file: raise it when they change
+VERSION = 3  # of the text and structure that this package makes from a file: raise it when they change
 
 
 def assemble(pages: Sequence[RawPage]) -> ExtractedDocument:

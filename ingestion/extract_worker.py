@@ -129,8 +129,7 @@ class PdfReader:
         api, x, y = self.api, self.x, self.y
         left, right, bottom, top = self.box
         api.FPDFText_GetMatrix(page, start, self.matrix)
-        a, b, c, d = self.matrix.a, self.matrix.b, self.matrix.c, self.matrix.d
-        angle = round(math.atan2(b, a) / (math.pi / 2)) % 4
+        angle = round(math.atan2(self.matrix.b, self.matrix.a) / (math.pi / 2)) % 4
         api.FPDFText_GetCharOrigin(page, start, x, y)
         x0, y0 = x.value, y.value
         if angle:
@@ -139,17 +138,14 @@ class PdfReader:
         else:
             api.FPDFText_GetCharBox(page, last, left, right, bottom, top)
             x1, y1 = right.value, y0
-        if middle != start:
-            api.FPDFText_GetMatrix(page, middle, self.matrix)
-            c, d = self.matrix.c, self.matrix.d
-        size = api.FPDFText_GetFontSize(page, middle) * (math.hypot(c, d) or 1.0)
-        font, bold = self._font(page, middle)
-        bold_start = bold if middle == start else self._font(page, start)[1]
-        bold_end = bold if middle == last else self._font(page, last)[1]
+        size, typical = self._typical(page, start, middle, last)
+        font, bold = self._font(page, typical)
+        bold_start = bold if typical == start else self._font(page, start)[1]
+        bold_end = bold if typical == last else self._font(page, last)[1]
         prefix = self._bold_prefix(page, start, last) if bold_start and not bold_end else 0
         if not text.isprintable():  # it may hold halves of characters
             text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return Line(text, x0, y0, x1, y1, round(size, 2), font, bold and bold_end, False, angle, prefix)
+        return Line(text, x0, y0, x1, y1, size, font, bold and bold_end, False, angle, prefix)
 
     def _bold_prefix(self, page: Any, start: int, last: int) -> int:
         low, high = start, last  # bold at low, not at high
@@ -160,6 +156,21 @@ class PdfReader:
             else:
                 high = middle
         return high - start
+
+    def _typical(self, page: Any, *places: int) -> tuple[float, int]:
+        """The middle one of three sizes, and a place that has it: the middle of the line if that does.
+
+        A line may begin with a bullet, end with a footnote mark, and have code in its middle.
+        """
+        first, middle, last = ((self._size(page, place), place) for place in places)
+        size = sorted([first[0], middle[0], last[0]])[1]
+        return next(found for found in (middle, first, last) if found[0] == size)
+
+    def _size(self, page: Any, place: int) -> float:
+        """Font size of a character, in points as it is printed."""
+        self.api.FPDFText_GetMatrix(page, place, self.matrix)
+        scale = math.hypot(self.matrix.c, self.matrix.d) or 1.0
+        return round(float(self.api.FPDFText_GetFontSize(page, place)) * scale, 2)
 
     def _font(self, page: Any, index: int) -> tuple[str, bool]:
         """Name without subset tag, and whether it is bold, of a character's font; empty for a made-up character."""

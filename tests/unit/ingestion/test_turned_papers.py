@@ -57,3 +57,13 @@ def test_the_summary_says_which_page_has_no_text(tmp_path: Path, capsys: pytest.
     (tmp_path / "papers" / "scan.pdf").write_bytes(finished(paper.read_bytes(), Finish(scan=(3,))))
     assert main([f"corpus.path={tmp_path / 'papers'}", f"artifacts={tmp_path / 'artifacts'}"]) == 0
     assert "weak page: scan.pdf page 3: no text (a scan? run OCR over the file first)" in capsys.readouterr().out
+
+
+def test_a_line_with_code_in_its_middle_stays_in_its_paragraph() -> None:
+    """Code is set in a smaller font: taken for the size of the line, it would make a caption of it."""
+    found = extract(PdfReader(), str(ROOT / "corpus" / "pdf" / "rp-04-reciprocal-rank-fusion.pdf"), 99)
+    text = " ".join(" ".join(page.text for page in found.pages).split())
+    assert (
+        "With TF-IDF in the place of the encoder, linear_0.3 and rrf are equivalent in Cranfield and undecided"
+        in text
+    )
