@@ -14,31 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy import stats
-from shared import text
+from shared import text, values
 
 from evaluation.families import holm
 from evaluation.randomise import sign_flips
-from retrieval.schema import Floats
 
 TARGET = Path(__file__).resolve().parents[1] / "sources" / "measured" / "rp-10.json"
 COLLECTIONS, METRICS = ("med", "csfcube", "cacm", "npl", "cranfield", "scifact"), ("nDCG@5", "RR")
 SEED, FLIPS, LEVEL, DRAWS, MANY = 10, 100_000, 0.05, 4_000, 10
 SIZES, BIG, SMALL = (22, 50, 100, 200), "cranfield", ("bm25", "rrf_dedup_mmr")
-
-
-def values(folder: Path, metric: str) -> tuple[list[str], Floats, list[str]]:
-    """Arms with different values, their values [n_arms, n_queries], and the cluster of every question."""
-    rows = pd.read_parquet(folder / "per_query.parquet")
-    questions = pd.read_parquet(folder / "questions.parquet")
-    wide = rows[rows["metric"] == metric].pivot_table(index="strategy", columns="qid", values="value")
-    wide = wide.sort_index(
-        key=lambda names: names == "qdrant", kind="stable"
-    )  # equal values: the other keeps its name
-    wide = wide.reindex(columns=questions["qid"]).round(12).drop_duplicates()
-    has = wide.notna().all(axis=0).to_numpy()
-    return list(wide.index), wide.to_numpy()[:, has], questions["cluster"][has].tolist()
 
 
 def tested(folder: Path, metric: str) -> dict[str, Any]:

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.special import stdtrit
-from shared import text
+from shared import numbered, text, values
 
 from evaluation.power import standard_error
 from evaluation.stats import intervals
@@ -26,19 +25,6 @@ from retrieval.schema import Floats, Ints
 TARGET = Path(__file__).resolve().parents[1] / "sources" / "measured" / "rp-11.json"
 METRICS, CLUSTERED, ARM = ("nDCG@5", "RR"), ("clscisumm", "csfcube"), "bm25"
 SEED, RESAMPLES, BENCHMARKS, Z = 11, 10_000, 2_000, 1.959964
-
-
-def values(folder: Path, metric: str) -> tuple[list[str], Floats, Ints]:
-    """Arms with different values, their values [n_arms, n_queries], and the number of every question's document."""
-    rows = pd.read_parquet(folder / "per_query.parquet")
-    questions = pd.read_parquet(folder / "questions.parquet")
-    wide = rows[rows["metric"] == metric].pivot_table(index="strategy", columns="qid", values="value")
-    wide = wide.sort_index(
-        key=lambda names: names == "qdrant", kind="stable"
-    )  # equal values: the other keeps its name
-    wide = wide.reindex(columns=questions["qid"]).round(12).drop_duplicates()
-    has = wide.notna().all(axis=0).to_numpy()
-    return list(wide.index), wide.to_numpy()[:, has], np.unique(questions["cluster"][has], return_inverse=True)[1]
 
 
 def correlation(row: Floats, clusters: Ints) -> float:
@@ -75,7 +61,8 @@ def widths(series: Floats, clusters: Ints) -> dict[str, Floats]:
 
 def clustered(folder: Path, metric: str) -> dict[str, Any]:
     """A collection whose questions share documents: its arms, and its pairs taken together."""
-    arms, series, clusters = values(folder, metric)
+    arms, series, documents = values(folder, metric)
+    clusters = numbered(documents)
     pairs = [(a, b) for a, b in combinations(range(len(arms)), 2)]
     own, sizes = widths(series, clusters), np.bincount(clusters)
     both = widths(np.asarray([series[a] - series[b] for a, b in pairs]), clusters)
@@ -134,7 +121,8 @@ if __name__ == "__main__":
     }
     for name, sizes in (("clscisumm", (5, 10, 13, 20)), ("cranfield", (10, 20, 40))):
         if name in ready:
-            arms, series, clusters = values(ready[name], "nDCG@5")
+            arms, series, documents = values(ready[name], "nDCG@5")
+            clusters = numbered(documents)
             row = series[arms.index(ARM)]
             done.setdefault(name, {})["coverage"] = {str(n): coverage(row, clusters, n) for n in sizes}
     done["design"] = {"seed": SEED, "resamples": RESAMPLES, "benchmarks": BENCHMARKS}

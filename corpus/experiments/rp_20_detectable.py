@@ -16,30 +16,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from shared import text
+from shared import numbered, text, values
 
 from evaluation.families import holm, step_down
 from evaluation.power import detectable, standard_error
 from evaluation.randomise import equivalence, sign_flips
-from retrieval.schema import Floats, Ints
+from retrieval.schema import Floats
 
 TARGET = Path(__file__).resolve().parents[1] / "sources" / "measured" / "rp-20.json"
 COLLECTIONS = ("med", "csfcube", "cacm", "npl", "cranfield", "scifact", "clscisumm")
 METRIC, BASELINE, SEED, FLIPS, ALPHA, MARGIN = "nDCG@5", "bm25", 20, 20_000, 0.05, 0.02
 PER_DOCUMENT, DRAWS = (1, 2, 4, 8, 12), 200
-
-
-def values(folder: Path) -> tuple[list[str], Floats, Ints]:
-    """Arms with different values, their values [n_arms, n_queries], and the number of every question's document."""
-    rows = pd.read_parquet(folder / "per_query.parquet")
-    questions = pd.read_parquet(folder / "questions.parquet")
-    wide = rows[rows["metric"] == METRIC].pivot_table(index="strategy", columns="qid", values="value")
-    wide = wide.sort_index(
-        key=lambda names: names == "qdrant", kind="stable"
-    )  # equal values: the other keeps its name
-    wide = wide.reindex(columns=questions["qid"]).round(12).drop_duplicates()
-    has = wide.notna().all(axis=0).to_numpy()
-    return list(wide.index), wide.to_numpy()[:, has], np.unique(questions["cluster"][has], return_inverse=True)[1]
 
 
 def spread(row: Floats) -> dict[str, float]:
@@ -49,7 +36,8 @@ def spread(row: Floats) -> dict[str, float]:
 
 def figures(folder: Path) -> dict[str, Any]:
     """Deviations, design effects, detectable differences and decisions of a collection's pairs."""
-    arms, series, clusters = values(folder)
+    arms, series, documents = values(folder, METRIC)
+    clusters = numbered(documents)
     pairs = np.asarray(list(combinations(range(len(arms)), 2)))
     apart = series[pairs[:, 0]] - series[pairs[:, 1]]
     n, documents = series.shape[1], int(clusters.max()) + 1
@@ -97,7 +85,8 @@ def reported(folder: Path) -> dict[str, Any]:
 
 def thinned(folder: Path) -> dict[str, Any]:
     """Standard errors of the pairs' differences when at most q questions of every document are kept."""
-    arms, series, clusters = values(folder)
+    arms, series, documents = values(folder, METRIC)
+    clusters = numbered(documents)
     pairs = np.asarray(list(combinations(range(len(arms)), 2)))
     apart, rng = series[pairs[:, 0]] - series[pairs[:, 1]], np.random.default_rng(SEED)
     full, found = standard_error(apart, clusters), {}
