@@ -137,6 +137,11 @@ def load_questions(path: Path, split: str) -> Benchmark:
     return _assemble(path.name.split(".jsonl")[0], questions, evidence, split)
 
 
+def derived_qid(text: str) -> str:
+    """The id of a question that has none: `q-` and the first 12 hex of its text's sha256."""
+    return f"q-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
 def read_questions(path: Path) -> dict[str, Record]:
     """The questions of a file by qid; one without gets `q-` and the first 12 hex of its text's sha256.
 
@@ -147,7 +152,7 @@ def read_questions(path: Path) -> dict[str, Record]:
     for record in read_records(path):
         record.refuse_misspelt(QUESTION)
         text = record.required("query", "question")
-        qid = record.identifier("qid") or f"q-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        qid = record.identifier("qid") or derived_qid(text)
         if qid in questions:
             raise record.error(
                 f"qid {qid!r} stands already in line {questions[qid].line}; give every question its own"

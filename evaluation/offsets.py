@@ -15,7 +15,7 @@ from evaluation.locate import write_offsets
 from ingestion.artifacts import ArtifactStore
 from ingestion.config import load, to_plain
 from ingestion.errors import IngestionError
-from ingestion.pipeline import build_chunker, build_ingest, ingest
+from ingestion.pipeline import ingest_configured
 
 USAGE = """usage: python -m evaluation.offsets [benchmark.path=<folder>] [corpus.path=<folder>]
 
@@ -31,8 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         plain = to_plain(load(arguments))
         store = ArtifactStore(Path(plain["artifacts"]))
-        limits, chunker = build_ingest(plain["ingest"]), build_chunker(plain["chunker"])
-        corpus = ingest(Path(plain["corpus"]["path"]), limits, chunker, store)
+        corpus = ingest_configured(plain, store)
         orphans = write_offsets(Path(plain["benchmark"]["path"]), corpus)
     except (EvaluationError, IngestionError) as error:
         print(f"offsets: {error}", file=sys.stderr)

@@ -16,7 +16,7 @@ from ingestion.config import load, nearest, to_plain, whole_number
 from ingestion.errors import GraphExtractionError
 from ingestion.graph import KIND, GraphSpec, KnowledgeGraph, graph_spec, open_graph
 from ingestion.linking import linked
-from ingestion.pipeline import build_chunker, build_ingest, ingest
+from ingestion.pipeline import ingest_configured
 from ingestion.schema import Corpus
 
 USAGE = """\
@@ -42,9 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     k = next((whole_number("k", text[2:]) for text in reversed(arguments) if text.startswith("k=")), 10)
     plain = to_plain(load(overrides))
     store = ArtifactStore(Path(plain["artifacts"]))
-    corpus = ingest(
-        Path(plain["corpus"]["path"]), build_ingest(plain["ingest"]), build_chunker(plain["chunker"]), store
-    )
+    corpus = ingest_configured(plain, store)
     graph = open_graph(corpus, GraphSpec(), store)
     seconds = store.built[f"{KIND}/{store.key(KIND, graph_spec(corpus, GraphSpec()))}"].seconds
     print(neighbourhood(graph, corpus, " ".join(named), k) if named else report(graph, seconds))

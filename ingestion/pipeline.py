@@ -6,12 +6,13 @@ reads no PDF again and a killed run goes on where it stopped; and the tables of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 from unicodedata import unidata_version
 
 import pyarrow as pa
@@ -100,6 +101,16 @@ def ingest(
         return found.corpus
     kept = found.corpus.chunks.filter(pc.not_equal(found.corpus.chunks["kind"], "references"))
     return Corpus.of(kept, found.corpus.documents, found.corpus.pages)
+
+
+def ingest_configured(plain: Mapping[str, Any], artifacts: ArtifactStore) -> Corpus:
+    """The corpus that a composed configuration names (`corpus`, `ingest`, `chunker`), ingested where it is not yet.
+
+    Raises:
+        IngestionError, ConfigError: as `ingest` and the builders have it.
+    """
+    spec, chunker = build_ingest(plain["ingest"]), build_chunker(plain["chunker"])
+    return ingest(Path(plain["corpus"]["path"]), spec, chunker, artifacts)
 
 
 def run(

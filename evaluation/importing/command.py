@@ -19,7 +19,7 @@ from evaluation.options import Options, RefusedError, read_options, run_command
 from evaluation.sources import check_source
 from ingestion.artifacts import ArtifactStore
 from ingestion.config import load, to_plain
-from ingestion.pipeline import build_chunker, build_ingest, ingest
+from ingestion.pipeline import ingest_configured
 
 USAGE = """usage: python -m evaluation.import file=<questions.csv> into=<folder or questions.jsonl>
            [corpus.path=<PDFs>] [split=auto] [grade=1] [source=hand] [seed=0]
@@ -57,8 +57,7 @@ def _act(arguments: Sequence[str]) -> int:
     lines, read = _read(path, check_source(options.values.get("source", "hand")), grade)
     plain = to_plain(load(options.overrides))
     store = ArtifactStore(Path(plain["artifacts"]))
-    limits, chunker = build_ingest(plain["ingest"]), build_chunker(plain["chunker"])
-    finder = Finder(Library(ingest(Path(plain["corpus"]["path"]), limits, chunker, store)))
+    finder = Finder(Library(ingest_configured(plain, store)))
     plan = merge(read.questions.values(), target, finder, auto, plain["seed"])
     print("\n".join([*lines, *report.findings(plan, read.ungraded, grade)]))
     _refuse(path, [*(problem.removeprefix(f"{path}, ") for problem in read.problems), *plan.problems])

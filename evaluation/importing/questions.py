@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from evaluation.benchmark import derived_qid
 from evaluation.errors import BenchmarkError
 from evaluation.importing.columns import plain
 from evaluation.importing.rows import Rows, renamed, whole_number
@@ -60,11 +60,6 @@ class Read:
     filled_down: int
     ungraded: int
     problems: tuple[str, ...]
-
-
-def derived_qid(text: str) -> str:
-    """The id of a question that has none: `q-` and 12 hex of its text's sha256, as a benchmark derives it."""
-    return f"q-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
 def read_questions(rows: Rows, source: str, grade: int) -> Read:

@@ -12,6 +12,7 @@ from evaluation.judge.desk import Desk
 from evaluation.judge.guidelines import GUIDELINES
 
 KEYS = "0-3 judge   space, enter or j next   k back   o next open one   u undo   q stop"
+STOPS = ("", "q", "\x03", "\x04")  # the end of the input, q, interrupt, end of file
 ARROWS = {"\x1b[C": "j", "\x1b[D": "k"}  # what a terminal sends for right and left
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
@@ -25,7 +26,7 @@ def judge_in_terminal(desk: Desk, keys: TextIO, screen: TextIO) -> None:
     while at is not None:
         _show(desk, at, screen)
         key = key_pressed(keys)
-        if key in ("", "q", "\x03", "\x04"):
+        if key in STOPS:
             break
         at = _moved(desk, at, key)
     print(f"{desk.done} of {len(desk.passages)} judged; stored in {desk.journal.path}", file=screen)

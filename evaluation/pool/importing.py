@@ -17,7 +17,7 @@ from evaluation.schema import Evidence
 from evaluation.sources import SOURCE, check_source
 from ingestion.artifacts import ArtifactStore
 from ingestion.config import load, to_plain
-from ingestion.pipeline import build_chunker, build_ingest, ingest
+from ingestion.pipeline import ingest_configured
 from ingestion.schema import Corpus
 
 KEYS = ("import", "into", "source", "replace", "runs")
@@ -138,6 +138,4 @@ def _corpus(options: Options) -> Corpus:
         return load_chunks(request, ArtifactStore(request.artifacts))
     plain = to_plain(load(options.overrides))
     store = ArtifactStore(Path(plain["artifacts"]))
-    return ingest(
-        Path(plain["corpus"]["path"]), build_ingest(plain["ingest"]), build_chunker(plain["chunker"]), store
-    )
+    return ingest_configured(plain, store)

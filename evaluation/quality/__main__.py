@@ -50,15 +50,15 @@ def _act(arguments: Sequence[str]) -> int:
     per_query, summary = (pd.read_parquet(folder / f"{name}.parquet") for name in ("per_query", "summary"))
     families = {name: family(arm["config"]) for name, arm in arms.items() if arm["state"] == "ran"}
     metric, words = str(request.evaluation["primary"]), wording(benchmark)
-    found = checks(words, benchmark, per_query, summary, families, metric)
+    kind_of = dict(zip(words["qid"], words["kind"], strict=True))
+    table = leaders(per_query, kind_of, families, metric)
+    found = checks(words, benchmark, per_query, summary, families, table, metric)
     print(as_text(check_table(found)))
     second = _second(options, Path(request.benchmark.path or ""))
     again = judged_again(request, load_benchmark(request.benchmark, request.split), second) if second else None
     if again:
         print(f"judged again by a second judge: kappa {again[1].kappa.value:.3f}, n {again[1].n}")
     if "out" in options.values:
-        kind_of = dict(zip(words["qid"], words["kind"], strict=True))
-        table = leaders(per_query, kind_of, families, metric)
         text = page(benchmark, manifest, found, by_kind(words), table, metric, again)
         write_atomic(Path(options.values["out"]), text)
         print(options.values["out"])

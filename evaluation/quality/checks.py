@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from evaluation.quality.discrimination import best, disagreement, leaders
+from evaluation.quality.discrimination import best, disagreement
 from evaluation.schema import Benchmark
 from evaluation.stats import MIN_CLUSTERS
 
@@ -43,6 +43,7 @@ def checks(
     per_query: pd.DataFrame,
     summary: pd.DataFrame,
     families: Mapping[str, str],
+    leaders: pd.DataFrame,
     metric: str,
 ) -> list[Check]:
     """The checks of a benchmark and of one run of many strategies over its test questions.
@@ -53,6 +54,7 @@ def checks(
         per_query: of the run: strategy, qid, metric, value.
         summary: of the run.
         families: of every arm that ran, see `kinship.family`.
+        leaders: see `discrimination.leaders`.
         metric: the primary one.
     """
     paraphrase = words.loc[words["kind"] == "paraphrase", "shared"]
@@ -60,9 +62,7 @@ def checks(
     judged = summary[summary["metric"] == "Judged@5"].sort_values("mean")
     top, mean = best(per_query, families, metric)
     lexical, dense, share = disagreement(per_query, families)
-    kind_of = dict(zip(words["qid"], words["kind"], strict=True))
-    table = leaders(per_query, kind_of, families, metric)
-    leading = sorted({name for cell in table["leader"] for name in cell.split(", ")})
+    leading = sorted({name for cell in leaders["leader"] for name in cell.split(", ")})
     documents = int(summary.loc[summary["metric"] == metric, "clusters"].max())
     found = [
         Check("documents behind the questions", str(documents), f">= {MIN_CLUSTERS}", documents >= MIN_CLUSTERS),

@@ -24,7 +24,7 @@ from evaluation.table import as_text
 from ingestion.artifacts import ArtifactStore
 from ingestion.config import load, to_plain
 from ingestion.graph import GraphSpec, open_graph
-from ingestion.pipeline import build_chunker, build_ingest, ingest
+from ingestion.pipeline import ingest_configured
 
 KEYS = ("out", "n", "by", "strategies", "depth", "discriminating", "common", "copied", "alike", "benchmark.path")
 GROUPS = tuple(key for key in CORPUS_KEYS if key not in ("benchmark", "split", "eval"))
@@ -58,8 +58,7 @@ def draft(options: Options) -> int:
     work = _work(options)
     plain = to_plain(load(options.overrides))
     store = ArtifactStore(Path(plain["artifacts"]))
-    limits, chunker = build_ingest(plain["ingest"]), build_chunker(plain["chunker"])
-    corpus = ingest(Path(plain["corpus"]["path"]), limits, chunker, store)
+    corpus = ingest_configured(plain, store)
     prose = Prose.of(corpus, open_graph(corpus, GraphSpec(), store))
     print(
         f"{len(prose.library.texts)} documents, {len(prose.sentences)} whole sentences, {len(prose.graph)} entities"

@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from evaluation.benchmark import derived_qid
 from evaluation.errors import EvaluationError
 from evaluation.evidence import read_evidence
-from evaluation.importing.questions import derived_qid
 from evaluation.records import Record, read_records
 from evaluation.schema import Evidence
 from ingestion.artifacts import write_atomic

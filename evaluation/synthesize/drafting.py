@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from evaluation.importing.questions import derived_qid
+from evaluation.benchmark import derived_qid
 from evaluation.schema import Evidence
 from evaluation.synthesize.draft import Draft, Dropped, Sifted
 from evaluation.synthesize.sentences import Prose

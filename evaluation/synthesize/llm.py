@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from evaluation.importing.questions import derived_qid
+from evaluation.benchmark import derived_qid
 from evaluation.judge.llm import Complete, Metered, ReplyError
 from evaluation.quotes import Text
 from evaluation.schema import Evidence

@@ -7,7 +7,7 @@ import textwrap
 from typing import TextIO
 
 from evaluation.importing.questions import KINDS
-from evaluation.judge.terminal import BOLD, DIM, PLAIN, key_pressed, printable
+from evaluation.judge.terminal import BOLD, DIM, PLAIN, STOPS, key_pressed, printable
 from evaluation.synthesize.draft import Draft
 from evaluation.synthesize.review import ACCEPTED, REJECTED, ReviewDesk
 
@@ -15,7 +15,6 @@ KEYS = (
     "a accept   r reject   e edit the wording   t change the kind   space, enter or j next   k back"
     "   o next undecided   u undo   q stop"
 )
-STOPS = ("", "q", "\x03", "\x04")
 
 
 def review_in_terminal(desk: ReviewDesk, keys: TextIO, screen: TextIO) -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.benchmark import BenchmarkSpec, load_benchmark
+from evaluation.benchmark import BenchmarkSpec, derived_qid, load_benchmark
 from evaluation.errors import RequestError
 from evaluation.importing import report
 from evaluation.importing.command import main
 from evaluation.importing.divide import connected, divide, shared_by_splits
 from evaluation.importing.merge import Merge, merge
 from evaluation.importing.places import Finder
-from evaluation.importing.questions import Said, derived_qid, read_questions
+from evaluation.importing.questions import Said, read_questions
 from evaluation.importing.rows import read_rows
 from evaluation.importing.target import Target
 from evaluation.locate import Library

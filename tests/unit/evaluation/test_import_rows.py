@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.benchmark import load_questions
+from evaluation.benchmark import derived_qid, load_questions
 from evaluation.errors import BenchmarkError
 from evaluation.importing.columns import ColumnError, fields_of
-from evaluation.importing.questions import Read, Said, derived_qid, read_questions
+from evaluation.importing.questions import Read, Said, read_questions
 from evaluation.importing.rows import QuestionsError, read_rows, whole_number
 from evaluation.records import Record
 from tests.unit.evaluation.papers import write_lines

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.benchmark import load_questions
+from evaluation.benchmark import derived_qid, load_questions
 from evaluation.errors import BenchmarkError
 from evaluation.importing.drafts import accepted, is_drafts
-from evaluation.importing.questions import derived_qid
 from evaluation.importing.rows import QuestionsError
 from evaluation.schema import Evidence
 from evaluation.synthesize.__main__ import main
