@@ -1,0 +1,54 @@
+"""What can go wrong while an answer is made: one base class, one class per remedy."""
+
+from __future__ import annotations
+
+
+class GenerationError(Exception):
+    """Base of all errors of this package."""
+
+
+class RequestError(GenerationError):
+    """The request is wrong before anything was asked: an unknown key, provider or file; the message has the remedy."""
+
+
+class RateLimitError(GenerationError):
+    """The server said 429: too many requests or tokens for now.
+
+    `retry_after`: seconds that the server asked to wait; None where it did not say.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class QuotaError(GenerationError):
+    """A quota or credit is used up: waiting a minute does not help, another route or a payment does."""
+
+
+class CapacityError(GenerationError):
+    """The server is overloaded, failed (5xx), or did not answer in time."""
+
+
+class AuthError(GenerationError):
+    """The key is missing, wrong, or has no right to this model; trying again cannot help."""
+
+
+class ContextOverflowError(GenerationError):
+    """The prompt is longer than the model takes."""
+
+
+class ProviderError(GenerationError):
+    """The server answered, but not with an answer: broken JSON, a stream that ended too early, a refused request."""
+
+
+class NoEvidenceError(GenerationError):
+    """There is nothing to answer from: no passage was retrieved or given."""
+
+
+class SpendingCapError(GenerationError):
+    """The request would pass a spending cap that the user has set; nothing was sent."""
+
+
+class CancelledError(GenerationError):
+    """The caller cancelled; what had arrived was thrown away."""

@@ -1,0 +1,1 @@
+"""One file per generator: evidence in, an answer out."""
