@@ -8,7 +8,7 @@ class GenerationError(Exception):
 
 
 class RequestError(GenerationError):
-    """The request is wrong before anything was asked: an unknown key, provider or file; the message has the remedy."""
+    """The request is wrong before anything was asked, such as an unknown provider; the message has the remedy."""
 
 
 class RateLimitError(GenerationError):

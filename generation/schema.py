@@ -62,8 +62,8 @@ class LeftOut:
 class Evidence:
     """What one answer may be made from.
 
-    `sources` by rank; `order` their ids as a prompt shows them, best at both ends; `relations` lines about entities of
-    the question from the knowledge graph; `tokens` of all source texts; `left_out` by rank.
+    `sources` by rank; `order` their ids as a prompt shows them, best at both ends; `relations` lines about entities
+    of the question from the knowledge graph; `tokens` of all source texts; `left_out` by rank.
     """
 
     question: str
