@@ -5,11 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 ifdef LIGHT
 EVAL_EXTRAS := [qdrant]
-TEST_EXTRAS := [qdrant,lance,corpus,sweep,dev]
+TEST_EXTRAS := [qdrant,lance,corpus,sweep,llm,dev]
 MARK := -light
 else
 EVAL_EXTRAS := [neural,weights,qdrant]
-TEST_EXTRAS := [neural,weights,openvino,qdrant,lance,corpus,sweep,dev]
+TEST_EXTRAS := [neural,weights,openvino,qdrant,lance,corpus,sweep,llm,dev]
 endif
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 

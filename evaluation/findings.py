@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from evaluation.ablation import Ablation
+from evaluation.answers.findings import AnswerFindings
 from evaluation.factorial import Factorial
 from evaluation.verdict import Verdict
 
@@ -34,7 +35,7 @@ class Findings:
     `passages`: chunk_id, document, pages, section, text; what `shown` names.
     `readings`: how many distinct configurations have read this split of these judgments so far, this run included;
     0 where it is not counted (dev). `chance`: what the best of that many equal strategies would lead the average
-    one by.
+    one by. `answers`: what generators made of the rankings, where any ran.
     """
 
     manifest: Mapping[str, Any]
@@ -54,6 +55,7 @@ class Findings:
     chance: float = 0.0
     factorial: Factorial | None = None
     ablation: Ablation | None = None
+    answers: AnswerFindings | None = None
 
     @property
     def primary(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +13,15 @@ from evaluation.beir import load_corpus
 from evaluation.benchmark import load_benchmark
 from evaluation.locate import check_orphans, locate
 from evaluation.qrels import Names, document_qrels, id_qrels, span_qrels, uncovered
-from evaluation.request import Request
 from evaluation.schema import Benchmark, Qrels, Spans
 from evaluation.trec import OutsideRun, read_run
 from ingestion.artifacts import ArtifactStore
 from ingestion.pipeline import ingest
 from ingestion.schema import Corpus
 from retrieval.schema import Run, make_run
+
+if TYPE_CHECKING:  # a request may ask for answers, whose metrics read judgments
+    from evaluation.request import Request
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from evaluation.ablation import Ablation, read_ablation
+from evaluation.answers.request import AnswerRequest, read_answers
 from evaluation.benchmark import BenchmarkSpec, resolve
 from evaluation.errors import RequestError
 from evaluation.factorial import Factorial, find_factorial
@@ -40,7 +41,7 @@ class Request:
     """A checked request. `config` is everything resolved, as it is written to `config.yaml`.
 
     `factorial`: where the suite is one; `ablation`: where a parameter or the chunker is swept; `objective`: the
-    metric whose mean a sweep optimises.
+    metric whose mean a sweep optimises; `answers`: where generators run over the rankings.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Request:
     bench: bool
     evaluation: Mapping[str, Any]
     tracking: Mapping[str, Any]
+    answers: AnswerRequest | None
     config: Mapping[str, Any]
 
     def chunkings(self) -> dict[str, Request]:
@@ -102,6 +104,9 @@ def read_request(
         raise RequestError("suite=none runs nothing; add outside.<arm>=<run.trec>, or choose a suite or strategy")
     corpus, objective = _corpus_path(plain, typed, benchmark), _objective(plain)
     _check_rules(plain, arms, outside, ablation)
+    answers = read_answers(plain, typed)
+    if answers and ablation and ablation.chunkers:
+        raise RequestError("a sweep over chunkers runs no generator; leave generator= and generators= out")
     stamp = f"{sweep[0]}-{sweep[1]}" if sweep else time.strftime("%Y%m%d-%H%M%S")
     return Request(
         name=name,
@@ -129,6 +134,7 @@ def read_request(
         bench=plain["bench"],
         evaluation=plain["eval"],
         tracking=plain["tracking"],
+        answers=answers,
         config={**plain, "corpus": {**plain["corpus"], "path": str(corpus)}},
     )
 

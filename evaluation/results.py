@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from omegaconf import OmegaConf
 
+from evaluation.answers.files import files
 from evaluation.arms import Arm
 from evaluation.findings import Findings
 from evaluation.judging import Judged
@@ -92,6 +93,9 @@ def write_results(
             write_table(out, name, table)
     for name in SHOWN:
         write_parquet(out / f"{name}.parquet", pa.Table.from_pandas(getattr(findings, name), preserve_index=False))
+    if findings.answers is not None:
+        for name, table in files(findings.answers).items():
+            write_table(out, name, table)
     write_json(out / "verdict.json", asdict(findings.verdict))
     write_json(out / "arms.json", findings.arms)
     write_reports(out, findings)

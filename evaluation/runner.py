@@ -11,6 +11,10 @@ from pathlib import Path
 from omegaconf import DictConfig
 from tqdm import tqdm
 
+from evaluation.answers.assembled import assemble
+from evaluation.answers.findings import AnswerFindings
+from evaluation.answers.request import AnswerRequest
+from evaluation.answers.run import run_generators
 from evaluation.arms import ABSENT, RAN, Arm, outside_arm, run_arm
 from evaluation.collect import Part, collect, identical
 from evaluation.errors import EvaluationError, RequestError, TrackingError
@@ -23,6 +27,7 @@ from evaluation.regression.guard import check_baseline, guard, working_store
 from evaluation.regression.settings import read_gate
 from evaluation.request import Request, read_request
 from evaluation.results import write_results
+from evaluation.rules import Rules
 from evaluation.table import shown_text
 from evaluation.tracking import log_results
 from ingestion.artifacts import ArtifactStore
@@ -80,11 +85,25 @@ def evaluate(request: Request, inputs: Inputs, store: ArtifactStore) -> Outcome:
     parts = [run_part(wanted, inputs, store, label) for label, wanted in request.chunkings().items()]
     manifest = describe(request, {part.label: part.judged for part in parts}, time.perf_counter() - started)
     findings = collect(request, parts, manifest)
+    if request.answers is not None:
+        findings = replace(findings, answers=answered(request, request.answers, parts[0], store))
     write_results(request.out, request.config, [(part.arms, part.judged) for part in parts], findings)
     print(shown_text(findings))
     track(request)
     arms = [arm for part in parts for arm in part.arms]
     return Outcome(exit_code(arms, request.allow_missing), objective(request, arms, findings))
+
+
+def answered(request: Request, wanted: AnswerRequest, part: Part, store: ArtifactStore) -> AnswerFindings:
+    """What generators make of the rankings of the arms that ran."""
+    judged = part.judged
+    if judged.corpus is None:
+        raise RequestError("answers need a corpus; these are outside runs alone")
+    stages = {spec.name: spec.stage for spec in request.arms}
+    arms = [(arm, stages[arm.name]) for arm in part.arms if arm.run is not None and arm.name in stages]
+    tables = run_generators(wanted, arms, judged, Context(judged.corpus, store, request.depth, request.seed))
+    rules = Rules.read({**request.evaluation, "comparisons": [], "baseline": None}, [])
+    return assemble(tables, judged, rules, request.evaluation, request.seed, primary=wanted.primary)
 
 
 def run_part(request: Request, inputs: Inputs, store: ArtifactStore, label: str) -> Part:

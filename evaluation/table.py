@@ -26,6 +26,9 @@ LEFT = (
     "belief",
     "claim",
     "collection",
+    "generator",
+    "context",
+    "level",
 )
 MOST_NAMED = 5  # arms that a sentence lists by name
 TOO_FEW = "too few documents"

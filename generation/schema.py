@@ -14,9 +14,10 @@ LEVELS = (HIGH, MEDIUM, LOW)
 class Passage:
     """A retrieved chunk as evidence.
 
-    `rank` from 1; `score` its score normalised to 0..1 within its ranking; `agreement` share of the strategy's first
-    stages that have it among their first ten. `page` is the first page, from 1; `char_start` the offset of `text` in
-    the document's repaired text, in characters.
+    `rank` from 1; `score` its score normalised to 0..1 within its ranking; `agreement` the mean over the strategy's
+    first stages of 1 / rank there, 0 where one did not rank it. `page` is the first page, from 1; `char_start` the
+    offset of `text` in the document's repaired text, in characters; `turns` where a later page begins: (offset in
+    `text`, page).
     """
 
     chunk_id: str
@@ -28,6 +29,11 @@ class Passage:
     rank: int
     score: float
     agreement: float = 0.0
+    turns: tuple[tuple[int, int], ...] = ()
+
+    def page_at(self, offset: int) -> int:
+        """The page on which a character of `text` stands."""
+        return max((page for start, page in self.turns if start <= offset), default=self.page)
 
     @property
     def place(self) -> str:
@@ -46,6 +52,20 @@ class Source:
     id: str
     passage: Passage
     text: str
+
+    def cite(self, start: int, end: int) -> Citation:
+        """A citation of the characters `start` to `end` of the passage, word by word, with its place."""
+        passage = self.passage
+        return Citation(
+            source=self.id,
+            chunk_id=passage.chunk_id,
+            doc_name=passage.doc_name,
+            page=passage.page_at(start),
+            section=passage.section,
+            char_start=passage.char_start + start,
+            char_end=passage.char_start + end,
+            quote=passage.text[start:end],
+        )
 
 
 @dataclass(frozen=True)
@@ -128,7 +148,8 @@ class Answer:
     """An answer, or a refusal with its reason and without claims.
 
     `sources`: all that could be cited; `removed`: how many things were taken out of a model's reply, by name
-    (`unknown sources`, `quotes not found`, `unreadable lines`); `route`: `provider/route`, empty offline.
+    (`unknown sources`, `quotes not found`, `unreadable lines`); `route`: `provider/route`, empty offline;
+    `answerable`: the probability that the evidence holds an answer, None where nothing was fitted.
     """
 
     question: str
@@ -142,6 +163,7 @@ class Answer:
     route: str = ""
     removed: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
+    answerable: float | None = None
 
     @property
     def text(self) -> str:

@@ -53,6 +53,11 @@ class Schema:
     suite: Any = None
     ablation: Any = None
     eval: Any = None
+    context: Any = None
+    generator: Any = None
+    confidence: Any = None
+    answers: Any = None
+    generators: list[str] = field(default_factory=list)
     tracking: Any = None
     seed: int = 0
     depth: int = 100

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from evaluation.errors import RequestError
 from evaluation.judge.desk import Desk
+from evaluation.judge.generator import configured_generator
 from evaluation.judge.journal import Journal
-from evaluation.judge.llm import configured_generator, judge_pool
+from evaluation.judge.llm import judge_pool
 from evaluation.judge.server import JudgeServer
 from evaluation.judge.terminal import judge_in_terminal
 from evaluation.options import Options, read_options, run_command
@@ -17,16 +18,17 @@ from evaluation.pool.file import journal_path, read_pool
 from evaluation.sources import check_source
 
 USAGE = """usage: python -m evaluation.judge <pool.jsonl> [source=hand:<name>] [port=0] [terminal=false]
-       python -m evaluation.judge <pool.jsonl> by=llm:<model>
+       python -m evaluation.judge <pool.jsonl> by=llm:<model> [router=<file>]
 
 Prints the address of a page on this machine, and serves it until Ctrl-C; terminal=true asks here instead. Keys: 0 to
 3 judge and go on, arrows or j and k move, u takes back, space or enter skips. Every judgment is stored at once in
 <pool>.judgments.jsonl; the command takes up where it stopped, and sources are kept apart.
 
-by=llm:<model> has a language model judge what it has not judged yet.
+by=llm:<model> has a language model judge what it has not judged yet: a model as its route has it, or exactly, such as
+by=llm:openai/azure:<model>. `python -m generation providers` shows the routes.
 
 Then: python -m evaluation.pool import=<pool>.judgments.jsonl into=<benchmark>"""
-KEYS = ("source", "port", "terminal", "by")
+KEYS = ("source", "port", "terminal", "by", "router")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -47,7 +49,9 @@ def _act(arguments: Sequence[str]) -> int:
     passages = tuple(read_pool(path))
     desk = Desk(passages, Journal.open(journal_path(path), source))
     if "by" in options.values:
-        return judge_pool(desk, configured_generator(source.partition(":")[2]))
+        return judge_pool(
+            desk, configured_generator(source.partition(":")[2], router_file=options.values.get("router"))
+        )
     if options.flag("terminal"):
         judge_in_terminal(desk, sys.stdin, sys.stdout)
         return 0

@@ -12,32 +12,16 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Protocol, runtime_checkable
 
 from evaluation.errors import EvaluationError
 from evaluation.judge.desk import Desk
+from evaluation.judge.generator import Complete, spent, spent_text, usage_of
 from evaluation.judge.guidelines import GUIDELINES, HIGHEST
 from evaluation.pool.file import Passage
-
-Complete = Callable[[str], str]
-INSTEAD = "Judge by hand with source=hand:<name>, or call evaluation.judge.llm.judge with a client of your own"
-
-
-class GeneratorError(EvaluationError):
-    """No language model can be asked; the message says how to configure one."""
 
 
 class ReplyError(EvaluationError):
     """A reply that is not the JSON that was asked for."""
-
-
-@runtime_checkable
-class Metered(Protocol):
-    """A `complete` that counts what it costs, such as tokens and money, by name."""
-
-    @property
-    def usage(self) -> Mapping[str, float]:
-        """Sums over all calls so far."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +113,7 @@ def judge(
         attempts: how often a request is made until its reply can be read.
         store: is given every judged row at once.
     """
-    before = _usage(complete)
+    before = usage_of(complete)
     judged: list[Passage] = []
     unreadable: list[Passage] = []
     calls = retries = 0
@@ -143,7 +127,7 @@ def judge(
             judged.append(replace(row, grade=grade, comment="", source=f"llm:{model}"))
             if store is not None:
                 store(judged[-1])
-    usage = {name: value - before.get(name, 0.0) for name, value in _usage(complete).items()}
+    usage = spent(before, usage_of(complete))
     return LlmJudgments(tuple(judged), tuple(unreadable), calls, retries, usage)
 
 
@@ -152,28 +136,12 @@ def judge_pool(desk: Desk, complete: Complete) -> int:
     rows = [row for row in desk.passages if row.key not in desk.journal.current]
     model = desk.journal.source.partition(":")[2]
     found = judge(rows, complete, model, store=lambda row: desk.journal.judge(row, row.grade))
-    spent = "".join(f", {value:g} {name}" for name, value in sorted(found.usage.items()))
-    print(f"{len(found.rows)} passages judged in {found.calls} requests, {found.retries} of them repeated{spent}")
+    cost = spent_text(found.usage)
+    print(f"{len(found.rows)} passages judged in {found.calls} requests, {found.retries} of them repeated{cost}")
     if found.unreadable:
         print(f"{len(found.unreadable)} got no readable reply and stay open; the same command asks again")
     print(f"stored in {desk.journal.path} as {desk.journal.source}")
     return 1 if found.unreadable else 0
-
-
-def configured_generator(model: str, instead: str = INSTEAD) -> Complete:
-    """What sends a prompt to a model of the configuration.
-
-    Args:
-        model: as it is called there.
-        instead: what can be done without one, as the error says it.
-
-    Raises:
-        GeneratorError: always, since no generator can be configured yet.
-    """
-    raise GeneratorError(
-        f"by=llm:{model}: no generator is configured, so no model can be asked; a generator is a file in"
-        f" conf/generator that names a model and how it is reached.\n{instead}"
-    )
 
 
 def _asked(batch: Sequence[Passage], complete: Complete, attempts: int) -> tuple[list[int] | None, int]:
@@ -186,7 +154,3 @@ def _asked(batch: Sequence[Passage], complete: Complete, attempts: int) -> tuple
         except ReplyError as error:
             text = f"{wanted}\n\nAn earlier reply could not be read ({error}). Reply with the JSON object alone."
     return None, attempts
-
-
-def _usage(complete: Complete) -> dict[str, float]:
-    return dict(complete.usage) if isinstance(complete, Metered) else {}

@@ -7,7 +7,24 @@ from html import escape
 
 import pandas as pd
 
-WORDS = ("strategy", "effect", "note", "backend", "notes", "fingerprint", "reason", "state", "verdict", "comparison")
+WORDS = (
+    "strategy",
+    "effect",
+    "note",
+    "backend",
+    "notes",
+    "fingerprint",
+    "reason",
+    "state",
+    "verdict",
+    "comparison",
+    "generator",
+    "context",
+    "level",
+    "questions",
+    "bins",
+    "metric",
+)
 
 
 def listing(lines: Iterable[str], css: str = "") -> str:

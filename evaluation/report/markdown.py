@@ -8,8 +8,9 @@ import pandas as pd
 
 from evaluation import table
 from evaluation.findings import Findings
-from evaluation.report import view
+from evaluation.report import answers, view
 from evaluation.report.comparisons import differences, is_declared
+from evaluation.report.plain import plain, plain_cells
 from evaluation.report.stages import FOUND, loss_counts
 
 MOST = 6  # rows of a table; the page has all of them
@@ -19,26 +20,20 @@ SOME = 3  # strategies whose losses are told
 def markdown(findings: Findings) -> str:
     """The whole text, short enough for a comment on a pull request."""
     parts = [
-        [f"# {_plain(view.title(findings.manifest))}"],
+        [f"# {plain(view.title(findings.manifest))}"],
         _verdict(findings),
         _leaderboard(findings),
         _comparisons(findings),
         _effects(findings),
         _losses(findings),
+        [answers.markdown(findings.answers)] if findings.answers else [],
         ["## Beside the figures", "", *_list([*table.ledger_line(findings), *view.said(findings)])],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
 def _list(lines: Sequence[str]) -> list[str]:
-    return [f"- {_plain(line)}" for line in lines]
-
-
-def _plain(text: str) -> str:
-    """One line without anything that Markdown or HTML would read as markup: names come from outside."""
-    for character in "\\`*":
-        text = text.replace(character, f"\\{character}")
-    return " ".join(text.replace("](", "]\\(").replace("<", "&lt;").split())
+    return [f"- {plain(line)}" for line in lines]
 
 
 def _table(frame: pd.DataFrame) -> list[str]:
@@ -50,7 +45,7 @@ def _table(frame: pd.DataFrame) -> list[str]:
 
 def _verdict(findings: Findings) -> list[str]:
     found, means = findings.verdict, view.means(findings, findings.primary)
-    lines = [f"**{_plain(found.sentence)}**", ""]
+    lines = [f"**{plain(found.sentence)}**", ""]
     if found.group and found.state != "no verdict":
         group = [_mean(name, means[name]) for name in found.group[:MOST]]
         more = len(found.group) - MOST
@@ -61,18 +56,14 @@ def _verdict(findings: Findings) -> list[str]:
 
 def _mean(name: str, found: tuple[float, float, float]) -> str:
     mean, low, high = found
-    return f"{_plain(name)} {mean:.3f} [{low:.3f}, {high:.3f}]"
+    return f"{plain(name)} {mean:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def _leaderboard(findings: Findings) -> list[str]:
     if not len(findings.summary):
         return ["No arm ran."]
     cells = table.leaderboard(findings.summary, findings.arms, findings.primary)
-    return ["## Leaderboard", "", *_table(_safe(cells))]
-
-
-def _safe(cells: pd.DataFrame) -> pd.DataFrame:
-    return cells.map(lambda cell: _plain(str(cell)))
+    return ["## Leaderboard", "", *_table(plain_cells(cells))]
 
 
 def _comparisons(findings: Findings) -> list[str]:
@@ -80,7 +71,7 @@ def _comparisons(findings: Findings) -> list[str]:
     rows = differences(findings)
     if not len(rows):
         return []
-    what = "Declared comparisons" if is_declared(findings) else f"{_plain(findings.verdict.leader)} against the rest"
+    what = "Declared comparisons" if is_declared(findings) else f"{plain(findings.verdict.leader)} against the rest"
     closest = rows.assign(size=rows["diff"].abs()).sort_values(["size", "a", "b"])
     cells = pd.DataFrame(
         {
@@ -97,7 +88,7 @@ def _comparisons(findings: Findings) -> list[str]:
             "verdict": closest["verdict"],
         }
     )
-    return [f"## {what}", "", *_table(_safe(cells))]
+    return [f"## {what}", "", *_table(plain_cells(cells))]
 
 
 def _effects(findings: Findings) -> list[str]:
@@ -123,4 +114,4 @@ def _losses(findings: Findings) -> list[str]:
         {"strategy": counts.index, "evidence found": [f"{share:.1%}" for share in found], "note": most}
     )
     cells = cells.rename(columns={"note": "most lost at"})
-    return ["## Where evidence was lost", "", *_table(_safe(cells.head(SOME)))]
+    return ["## Where evidence was lost", "", *_table(plain_cells(cells.head(SOME)))]

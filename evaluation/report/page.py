@@ -10,7 +10,7 @@ from importlib.resources import files
 from string import Template
 
 from evaluation.findings import Findings
-from evaluation.report import facts, sections, view
+from evaluation.report import answers, facts, sections, view
 from evaluation.report.embed import as_json, payload
 from evaluation.report.html import section
 
@@ -27,6 +27,7 @@ def page(findings: Findings, charts: Mapping[str, str]) -> str:
             sections.losses(findings, charts),
             sections.cost(findings, charts),
             sections.kinds(findings, charts),
+            answers.section(findings.answers, charts) if findings.answers else "",
             _questions(findings),
             facts.liveness(findings),
             facts.manifest(findings),

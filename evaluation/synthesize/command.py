@@ -11,7 +11,7 @@ import pandas as pd
 
 from evaluation.benchmark import BenchmarkSpec, load_benchmark
 from evaluation.errors import RequestError
-from evaluation.judge.llm import Complete, configured_generator
+from evaluation.judge.generator import Complete, configured_generator, spent_text
 from evaluation.options import CORPUS_KEYS, Options, RefusedError
 from evaluation.sources import check_source
 from evaluation.synthesize import discriminating, llm
@@ -26,7 +26,10 @@ from ingestion.config import load, to_plain
 from ingestion.graph import GraphSpec, open_graph
 from ingestion.pipeline import ingest_configured
 
-KEYS = ("out", "n", "by", "strategies", "depth", "discriminating", "common", "copied", "alike", "benchmark.path")
+KEYS = (
+    "out", "n", "by", "router", "strategies", "depth", "discriminating", "common", "copied", "alike",
+    "benchmark.path",
+)  # fmt: skip
 GROUPS = tuple(key for key in CORPUS_KEYS if key not in ("benchmark", "split", "eval"))
 SEARCHED = 5  # times n: as many drafts are searched for, at most
 ORDER = (AMBIGUOUS, llm.NO_QUOTE, *REASONS, discriminating.SAME, SURPLUS)
@@ -84,7 +87,7 @@ def _work(options: Options) -> Work:
     if by != "templates" and not (check_source(by).startswith("llm:") and by != "llm:"):
         raise RequestError(f"by={by}: must be templates or llm:<model>")
     model = by.partition(":")[2]
-    complete = configured_generator(model, llm.INSTEAD) if model else None
+    complete = configured_generator(model, llm.INSTEAD, options.values.get("router")) if model else None
     path = options.values.get("benchmark.path")
     existing = load_benchmark(BenchmarkSpec(path=path), "all").queries.query if path else ()
     default = Limits()
@@ -115,8 +118,8 @@ def _drafted(work: Work, prose: Prose, seed: int) -> Sifted:
     if work.complete is None:
         return drafts_by_templates(prose)
     asked = llm.drafts_by_model(prose, work.complete, work.model, work.n, seed)
-    spent = "".join(f", {value:g} {name}" for name, value in sorted(asked.usage.items()))
-    print(f"{asked.calls} requests, {asked.retries} of them repeated; {asked.unreadable} unreadable replies{spent}")
+    cost = spent_text(asked.usage)
+    print(f"{asked.calls} requests, {asked.retries} of them repeated; {asked.unreadable} unreadable replies{cost}")
     return asked.sifted
 
 

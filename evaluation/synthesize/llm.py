@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from evaluation.benchmark import derived_qid
-from evaluation.judge.llm import Complete, Metered, ReplyError
+from evaluation.judge.generator import Complete, spent, usage_of
+from evaluation.judge.llm import ReplyError
 from evaluation.quotes import Text
 from evaluation.schema import Evidence
 from evaluation.synthesize.draft import Draft, Dropped, Sifted
@@ -131,7 +132,7 @@ def drafts_by_model(prose: Prose, complete: Complete, model: str, passages: int,
         passages: how many are sent.
         seed: of the draw.
     """
-    before, conversation = _usage(complete), _Conversation(complete)
+    before, conversation = usage_of(complete), _Conversation(complete)
     kept, dropped, unreadable = [], [], 0
     for chunk in _drawn(prose, passages, seed):
         passage = prose.library.corpus.texts[chunk]
@@ -145,7 +146,7 @@ def drafts_by_model(prose: Prose, complete: Complete, model: str, passages: int,
                 dropped.append(Dropped(draft, NO_QUOTE, "the quote is not in the passage"))
             else:
                 kept.append(draft)
-    usage = {name: value - before.get(name, 0.0) for name, value in _usage(complete).items()}
+    usage = spent(before, usage_of(complete))
     sifted = Sifted(tuple(kept), tuple(dropped))
     return Asked(sifted, conversation.calls, conversation.retries, unreadable, usage)
 
@@ -226,7 +227,3 @@ def _object(reply: str, keys: set[str], code: str) -> dict[str, Any]:
     if not isinstance(content, dict) or content.keys() != keys or content["code"] != code:
         raise ReplyError(f"must be one object with {' and '.join(sorted(keys))}, and the code that was given")
     return content
-
-
-def _usage(complete: Complete) -> dict[str, float]:
-    return dict(complete.usage) if isinstance(complete, Metered) else {}

@@ -26,6 +26,7 @@ class Results:
     comparisons: pd.DataFrame = field(default_factory=pd.DataFrame)
     verdict: Mapping[str, Any] = field(default_factory=dict)
     report: str = ""
+    answers: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @staticmethod
     def read(folder: Path) -> Results:
@@ -41,6 +42,7 @@ class Results:
         except (OSError, ValueError) as error:
             raise TrackingError(f"{folder}: no results folder of run_eval.py ({error})") from error
         verdict, report, compared = (folder / name for name in ("verdict.json", "report.md", "comparisons.parquet"))
+        answered = folder / "answer_summary.parquet"
         return Results(
             folder,
             manifest,
@@ -49,6 +51,7 @@ class Results:
             pd.read_parquet(compared) if compared.is_file() else pd.DataFrame(),
             json.loads(verdict.read_text()) if verdict.is_file() else {},
             report.read_text() if report.is_file() else "",
+            pd.read_parquet(answered) if answered.is_file() else pd.DataFrame(),
         )
 
     @property

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evaluation.answers import files
 from evaluation.tracked.folder import Results
 from evaluation.tracked.values import finite, measures, split_parameters, standing
 from ingestion.config import flatten
@@ -67,9 +68,10 @@ def _child(results: Results, name: str, start: int, parameters: Mapping[str, Any
     tags = _tags(results) | {"level": "arm", "state": str(arm["state"]), "reason": str(arm.get("reason") or "")}
     tags |= {"ranking": str(arm.get("fingerprint") or ""), "against_leader": stands.get("verdict", "")}
     tags |= _models(arm)
+    answered = files.measures(results.answers, name) if len(results.answers) else {}
     notes = [*arm.get("notes", []), str(arm.get("reason") or ""), stands.get("sentence", "")]
     tags["mlflow.note.content"] = "\n\n".join(note for note in notes if note)
-    files = [folder / "runs" / f"{name}.trec", folder / "traces" / f"{name}.parquet"]
+    written = [folder / "runs" / f"{name}.trec", folder / "traces" / f"{name}.parquet"]
     return Entry(
         name,
         start,
@@ -77,8 +79,8 @@ def _child(results: Results, name: str, start: int, parameters: Mapping[str, Any
         arm["state"] == "ran",
         _filled(tags),
         {**parameters, "strategy": name, **_stages(arm)},
-        finite({**measures(results, name), **metrics}),
-        [path for path in files if path.is_file()],
+        finite({**measures(results, name), **answered, **metrics}),
+        [path for path in written if path.is_file()],
     )
 
 

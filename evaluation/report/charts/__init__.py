@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evaluation.findings import Findings
+from evaluation.report.charts import answers
 from evaluation.report.charts.cost import AXES, COSTS, cost_chart, cost_points
 from evaluation.report.charts.effects import effects_chart
 from evaluation.report.charts.forest import forest_chart
@@ -43,6 +44,8 @@ def draw_all(findings: Findings) -> dict[str, str]:
             charts[cost] = draw(cost_chart(findings, cost), cost, f"{metric} against {AXES[cost]}.")
     if len(kind_cells(findings)):
         charts["kinds"] = draw(kinds_chart(findings), "kinds", f"Mean {metric} by strategy and kind of question.")
+    if findings.answers is not None:
+        charts |= answers.draw(findings.answers)
     return charts
 
 

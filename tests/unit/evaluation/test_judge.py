@@ -210,7 +210,7 @@ def test_the_command_checks_its_arguments(tmp_path, capsys, monkeypatch):
         ([str(pool), "source=llm:x"], "by=llm:<model>"),
         ([str(pool), "sorce=hand"], "did you mean 'source'?"),
         ([str(pool), "port=web"], "port=web"),
-        ([str(pool), "by=llm:some-model"], "conf/generator"),
+        ([str(pool), "by=llm:some-model"], "by=llm:some-model: no model can be asked"),
     ):
         assert main(arguments) == 2, arguments
         assert hint in capsys.readouterr().err, arguments

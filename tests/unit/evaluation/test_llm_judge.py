@@ -18,10 +18,8 @@ from evaluation.judge.desk import Desk
 from evaluation.judge.guidelines import GUIDELINES
 from evaluation.judge.journal import Journal
 from evaluation.judge.llm import (
-    GeneratorError,
     ReplyError,
     batches,
-    configured_generator,
     digest,
     judge,
     judge_pool,
@@ -220,8 +218,3 @@ def test_judging_a_pool_takes_up_where_it_stopped(tmp_path: Path, capsys):
     assert "3 passages judged in 3 requests" in capsys.readouterr().out
     assert [again.passage(at).grade for at in range(5)] == [0, 1, 2, 3, 0]
     assert judge_pool(Desk((replace(ROWS[0], qid="new"),), Journal.open(path, "llm:m")), lambda _: "no") == 1
-
-
-def test_without_a_generator_the_error_says_what_to_do():
-    with pytest.raises(GeneratorError, match="conf/generator"):
-        configured_generator("some-model")

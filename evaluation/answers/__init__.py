@@ -1,0 +1,1 @@
+"""Measures of answers: citations, correctness, refusal, what retrieval adds, and what confidence is worth."""

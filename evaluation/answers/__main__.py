@@ -1,0 +1,96 @@
+"""`python -m evaluation.answers`: fit the confidence of answers on development questions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from evaluation.answers.examples import examples, located_extracts
+from evaluation.answers.fit import Sample, fit
+from evaluation.answers.questions import Questions
+from evaluation.errors import RequestError
+from evaluation.judging import Judged, prepare, read_inputs
+from evaluation.ledger import is_sealed
+from evaluation.options import CORPUS_KEYS, Options, read_options, run_command
+from evaluation.request import read_request
+from generation.pipeline import ContextSpec, retrieved
+from generation.words import Rarity
+from ingestion.artifacts import ArtifactStore, write_atomic
+from ingestion.config import CONF, load, to_plain
+from ingestion.typed import build_spec
+from retrieval.build import build_strategy, strategy_config
+from retrieval.stage import Context
+
+KEYS = ("strategies", "most_wrong", "extracts", "out")
+STRATEGIES = ("bm25", "rrf", "rrf_graph_dedup_mmr")
+USAGE = """usage: python -m evaluation.answers [strategies=[bm25,rrf]] [most_wrong=0.15] [out=<file>] [key=value ...]
+
+Fits, on development questions, how probable it is that a quoted claim answers its question, and below which
+probability a question is refused; writes conf/confidence/<name>.yaml, which answers then use by confidence=<name>.
+strategies   whose passages are learnt from; a question counts the same in each
+most_wrong   share of answerable questions that may be refused
+extracts     judged extracts beside the judged spans; default extracts.jsonl in the benchmark's folder
+out          default conf/confidence/default.yaml
+corpus.*, benchmark.*, ingest.*, chunker.*, context.* name papers, questions and context as in run_eval.py."""
+HEAD = "# Made by `python -m evaluation.answers`; the figures under `fitted` are out of fold.\n"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; returns the exit code."""
+    return run_command("evaluation.answers", USAGE, arguments, _fit)
+
+
+def _fit(arguments: Sequence[str]) -> int:
+    options = read_options(arguments, KEYS, (*CORPUS_KEYS, "context"))
+    judged, store, seed, spec, extracts = _opened(options)
+    strategies = options.names("strategies") or STRATEGIES
+    queries = judged.benchmark.queries
+    assert judged.corpus is not None
+    ctx = Context(judged.corpus, store, seed=seed)
+    rarity = Rarity.of(ctx)
+    extra = located_extracts(extracts, judged)
+    samples = []
+    for name in strategies:
+        evidence = retrieved(ctx, build_strategy(strategy_config(name)), queries, spec)
+        samples.append(Sample(name, evidence, examples(evidence, judged, extra, rarity)))
+    found = fit(samples, Questions.of(judged), rarity, seed, _share(options.values.get("most_wrong", "0.15")))
+    out = Path(options.values.get("out") or CONF / "confidence" / "default.yaml")
+    write_atomic(out, HEAD + yaml.safe_dump(found, sort_keys=False))
+    for key, value in found["fitted"].items():
+        print(f"{key:15} {value if not isinstance(value, list) else ', '.join(value)}")
+    print(f"written to {out}")
+    return 0
+
+
+def _opened(options: Options) -> tuple[Judged, ArtifactStore, int, ContextSpec, Path]:
+    """Corpus and development questions with what is needed beside them."""
+    overrides = ["strategy=bm25", "tracking=none", *options.overrides]
+    if not any(override.startswith("split=") for override in overrides):
+        overrides.append("split=dev")
+    config = load(overrides)
+    request = read_request(config, overrides, {})
+    if is_sealed(request.split):
+        raise RequestError(f"split={request.split} is sealed: what is fitted on it proves nothing; use split=dev")
+    store = ArtifactStore(request.artifacts)
+    judged = prepare(request, read_inputs(request), store)
+    if judged.spans is None:
+        raise RequestError(f"{judged.benchmark.name} has no judged spans; answers are calibrated on those")
+    extracts = Path(options.values.get("extracts") or Path(request.benchmark.path or "") / "extracts.jsonl")
+    return judged, store, request.seed, build_spec(ContextSpec, to_plain(config)["context"], "context"), extracts
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise RequestError(f"most_wrong={text}: must be a share between 0 and 1")
+    return share
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

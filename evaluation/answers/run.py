@@ -1,0 +1,143 @@
+"""Run generators over the rankings of arms, over nothing, and over the judged evidence."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from tqdm import tqdm
+
+from evaluation.answers.request import AnswerRequest
+from evaluation.answers.tables import ANSWERS, CITATIONS, CLAIMS, NONE, ORACLE, RETRIEVED, Tables
+from evaluation.arms import Arm
+from evaluation.judging import Judged, oracle_run
+from generation.errors import GenerationError
+from generation.generator import Generator, Tools
+from generation.passages import passages
+from generation.pipeline import answer, each, gathered, unaided
+from generation.schema import Answer, Evidence
+from generation.words import Rarity
+from retrieval.schema import Run
+from retrieval.stage import Context, Fused, Pipeline, walk
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What generators get for every question; `strategy` is empty where it does not matter."""
+
+    strategy: str
+    context: str
+    evidence: Sequence[Evidence]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of the three tables as they are made."""
+
+    answers: list[Row] = field(default_factory=list)
+    claims: list[Row] = field(default_factory=list)
+    citations: list[Row] = field(default_factory=list)
+
+
+def run_generators(wanted: AnswerRequest, arms: Sequence[tuple[Arm, Any]], judged: Judged, ctx: Context) -> Tables:
+    """What every generator makes of every context.
+
+    Args:
+        wanted: generators and contexts.
+        arms: arms that ran, with their stages.
+        judged: the benchmark over the corpus of `ctx`.
+        ctx: corpus and artifacts.
+    """
+    rarity, rows = Rarity.of(ctx), Rows()
+    documents = ctx.corpus.documents
+    doc_of = dict(zip(documents["doc_name"].to_pylist(), documents["doc_id"].to_pylist(), strict=True))
+    jobs = [(given, name) for given in _given(wanted, arms, judged, ctx) for name in wanted.generators]
+    with tqdm(jobs, desc="answers", unit="table", disable=not sys.stderr.isatty()) as bar:
+        for given, name in bar:
+            bar.set_postfix_str(f"{name} {given.strategy} {given.context}")
+            router = wanted.routers.get(name)
+            tools = Tools(rarity, wanted.confidence, router)
+            made = _made(wanted.generators[name], given, tools, wanted.workers if router else 1)
+            for qid, one in zip(judged.benchmark.queries.qid, made, strict=True):
+                key = {"strategy": given.strategy, "generator": name, "context": given.context, "qid": qid}
+                _add(rows, key, one, doc_of)
+    tables = ((rows.answers, ANSWERS), (rows.claims, CLAIMS), (rows.citations, CITATIONS))
+    return Tables.of(*(pd.DataFrame(own, columns=columns) for own, columns in tables), judged.benchmark.queries.qid)
+
+
+def _given(wanted: AnswerRequest, arms: Sequence[tuple[Arm, Any]], judged: Judged, ctx: Context) -> Iterator[Given]:
+    queries = judged.benchmark.queries
+    gather = partial(gathered, ctx, queries.query, spec=wanted.context)
+    if RETRIEVED in wanted.contexts:
+        for arm, stage in arms:
+            found = passages(ctx.corpus, _last(arm), _firsts(arm, stage), len(queries), wanted.context.passages)
+            yield Given(arm.name, RETRIEVED, gather(found))
+    if NONE in wanted.contexts:
+        yield Given("", NONE, [Evidence(question, ()) for question in queries.query])
+    if ORACLE in wanted.contexts:
+        run = oracle_run(judged.qrels, len(ctx.corpus), wanted.context.passages)
+        found = passages(ctx.corpus, run, [run], len(queries), wanted.context.passages)
+        yield Given("", ORACLE, gather(found))
+
+
+def _last(arm: Arm) -> Run:
+    assert arm.run is not None
+    return arm.run
+
+
+def _firsts(arm: Arm, stage: Any) -> list[Run]:
+    """The rankings of the first stages inside a strategy."""
+    return [arm.stages[path].run for path, part in walk(stage) if not isinstance(part, Fused | Pipeline)]
+
+
+def _made(generator: Generator, given: Given, tools: Tools, workers: int) -> list[Answer | GenerationError]:
+    def ask(own: Evidence) -> Answer:
+        return unaided(generator, own, tools) if given.context == NONE else answer(generator, own, tools)
+
+    return each(ask, given.evidence, workers)
+
+
+def _add(rows: Rows, key: Row, made: Answer | GenerationError, doc_of: Mapping[str, str]) -> None:
+    """One answer into the three tables."""
+    if isinstance(made, GenerationError):
+        rows.answers.append({**key, **_empty(), "error": f"{type(made).__name__}: {made}"})
+        return
+    usage = made.usage
+    rows.answers.append(
+        {
+            **key,
+            "refused": made.refused,
+            "reason": made.reason,
+            "claims": len(made.claims),
+            "text": made.text,
+            "seconds": usage.seconds,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cost": float("nan") if usage.cost is None else usage.cost,
+            "cached": usage.cached,
+            "score": float("nan") if made.answerable is None else made.answerable,
+            "error": "",
+        }
+    )
+    ranks = {source.id: source.passage.rank for source in made.sources}
+    for number, claim in enumerate(made.claims, 1):
+        said = {"text": claim.text, "level": claim.level, "rule": claim.rule, "probability": claim.probability}
+        rows.claims.append({**key, "claim": number, **said, "supported": claim.supported})
+        for place in claim.citations:
+            where = {"source": place.source, "source_rank": ranks[place.source], "chunk_id": place.chunk_id}
+            span = {"doc_id": doc_of[place.doc_name], "page": place.page, "quote": place.quote}
+            rows.citations.append(
+                {**key, "claim": number, **where, **span, "char_start": place.char_start, "char_end": place.char_end}
+            )
+
+
+def _empty() -> Row:
+    """An answer that failed: nothing in it counts."""
+    numbers = {"claims": 0, "input_tokens": 0, "output_tokens": 0, "seconds": 0.0, "cost": float("nan")}
+    return {**numbers, "refused": False, "reason": "", "text": "", "cached": False, "score": float("nan")}

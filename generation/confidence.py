@@ -1,0 +1,97 @@
+"""How sure one can be of a claim: a fitted probability with levels, and the fixed rule beside it.
+
+The fit is a logistic regression on judged extracts, stored as YAML in `conf/confidence/`; made by
+`python -m evaluation.answers`. It holds for questions and papers like those that it was fitted on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from generation.errors import RequestError
+from generation.schema import HIGH, LOW, MEDIUM, Passage
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """Logistic regression over standardised features: columns of equal length."""
+
+    names: tuple[str, ...]
+    means: tuple[float, ...]
+    scales: tuple[float, ...]
+    weights: tuple[float, ...]
+    intercept: float
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        """The probability for one set of features, by name."""
+        columns = zip(self.names, self.means, self.scales, self.weights, strict=True)
+        total = self.intercept + sum(w * (features[name] - mean) / scale for name, mean, scale, w in columns)
+        return 1 / (1 + math.exp(-max(-60.0, min(60.0, total))))
+
+    @staticmethod
+    def read(plain: Mapping[str, Any], where: str) -> Logistic:
+        """From `{intercept: 0.1, features: {coverage: {mean: 0.4, scale: 0.2, weight: 1.1}}}`.
+
+        Raises:
+            RequestError: a key is missing or no number.
+        """
+        try:
+            rows = plain["features"]
+            means, scales, weights = (
+                tuple(float(rows[name][key]) for name in rows) for key in ("mean", "scale", "weight")
+            )
+            return Logistic(tuple(rows), means, scales, weights, float(plain["intercept"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise RequestError(
+                f"{where}: no fitted model ({error}); make it anew with python -m evaluation.answers"
+            ) from None
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """Fitted models and thresholds.
+
+    `claim`: that a cited extract answers the question at least in part; `answerable`: that the evidence holds an
+    answer. A question below `refuse` is refused; a claim from `high` on is HIGH, from `medium` on MEDIUM.
+    """
+
+    claim: Logistic
+    answerable: Logistic
+    refuse: float
+    high: float
+    medium: float
+
+    def level(self, probability: float) -> str:
+        """HIGH, MEDIUM or LOW."""
+        return HIGH if probability >= self.high else MEDIUM if probability >= self.medium else LOW
+
+    @staticmethod
+    def read(plain: Mapping[str, Any], where: str = "confidence") -> Confidence:
+        """From a composed `conf/confidence/<name>.yaml`.
+
+        Raises:
+            RequestError: a key is missing or no number.
+        """
+        try:
+            thresholds = [float(plain[key]) for key in ("refuse", "high", "medium")]
+        except (KeyError, TypeError, ValueError) as error:
+            raise RequestError(f"{where}: threshold {error} is missing or no number") from None
+        return Confidence(
+            Logistic.read(plain.get("claim", {}), f"{where}.claim"),
+            Logistic.read(plain.get("answerable", {}), f"{where}.answerable"),
+            *thresholds,
+        )
+
+
+def rule(passage: Passage, overlap: float) -> str:
+    """The level by the fixed rule over rank, score within the ranking (0 to 1) and overlap of words (0 to 1).
+
+    HIGH: rank <= 2, score >= .7 and overlap >= .3. MEDIUM: rank <= 4, or score >= .5 and overlap >= .2. The first of
+    a ranking always has the score 1, so that there the overlap alone decides.
+    """
+    if passage.rank <= 2 and passage.score >= 0.7 and overlap >= 0.3:
+        return HIGH
+    return MEDIUM if passage.rank <= 4 or (passage.score >= 0.5 and overlap >= 0.2) else LOW
