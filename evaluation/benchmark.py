@@ -108,7 +108,7 @@ def load_benchmark(spec: BenchmarkSpec, split: str) -> Benchmark:
 
 
 def load_bundled(folder: Path, split: str) -> Benchmark:
-    """A folder with `queries.jsonl` and `evidence.jsonl`, one judgment a line.
+    """A folder with `queries.jsonl` and `evidence.jsonl`, one judgment a line; `extracts.jsonl` where it is there.
 
     Raises:
         BenchmarkError: a line is unreadable, or evidence names an unknown question.
@@ -121,7 +121,16 @@ def load_bundled(folder: Path, split: str) -> Benchmark:
             raise record.error(f"qid {qid!r} is not in queries.jsonl; add the question or remove the line")
         evidence.append(read_evidence(record, qid))
     path = folder.resolve()
-    return _assemble(f"{path.parent.name}/{path.name}", questions, evidence, split)
+    benchmark = _assemble(f"{path.parent.name}/{path.name}", questions, evidence, split)
+    return replace(benchmark, extracts=_extracts(folder / "extracts.jsonl", set(benchmark.queries.qid)))
+
+
+def _extracts(path: Path, known: set[str]) -> tuple[Evidence, ...]:
+    """Judged quotes of answers to these questions, in the format of `evidence.jsonl`."""
+    if not path.is_file():
+        return ()
+    rows = [read_evidence(record, record.required("qid")) for record in read_records(path)]
+    return tuple(row for row in rows if row.qid in known)
 
 
 def load_questions(path: Path, split: str) -> Benchmark:

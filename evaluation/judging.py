@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ class Judged:
 
     `ids` (object [n_rows]) names the rows that rankings speak of: chunks, then ids that the corpus lacks but that are
     judged or ranked by outside runs. `corpus` and `spans` are None where only such runs are judged, by document.
+    `extracts`: judged quotes of answers, found in the corpus.
     """
 
     benchmark: Benchmark
@@ -38,6 +39,7 @@ class Judged:
     qrels: Qrels
     spans: Spans | None
     outside: Mapping[str, OutsideRun]
+    extracts: Spans | None = None
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,25 @@ def prepare(request: Request, inputs: Inputs, store: ArtifactStore) -> Judged:
         check_orphans(spans, len(benchmark.evidence), float(request.evaluation["max_orphans"]))
         coverage = float(request.evaluation["min_coverage"])
         qrels = span_qrels(spans, corpus, len(benchmark.queries), coverage)
-        return Judged(benchmark, corpus, _with_outside(corpus.chunk_ids, outside), qrels, spans, outside)
+        ids = _with_outside(corpus.chunk_ids, outside)
+        return Judged(benchmark, corpus, ids, qrels, spans, outside, _extracts(request, benchmark, corpus))
     if request.benchmark.kind == "beir":
         return Judged(benchmark, corpus, *id_qrels(benchmark, outside.values(), corpus.chunk_ids), None, outside)
     qrels = document_qrels(benchmark, corpus, float(request.evaluation["max_orphans"]))
     return Judged(benchmark, corpus, _with_outside(corpus.chunk_ids, outside), qrels, None, outside)
+
+
+def _extracts(request: Request, benchmark: Benchmark, corpus: Corpus) -> Spans | None:
+    """The judged quotes of answers; None without any.
+
+    Raises:
+        OrphanError: too many of them are not in the corpus.
+    """
+    if not benchmark.extracts:
+        return None
+    spans = locate(replace(benchmark, evidence=benchmark.extracts), corpus)
+    check_orphans(spans, len(benchmark.extracts), float(request.evaluation["max_orphans"]))
+    return spans
 
 
 def _with_outside(ids: Names, outside: Mapping[str, OutsideRun]) -> Names:

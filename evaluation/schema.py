@@ -49,7 +49,8 @@ class Benchmark:
     """Questions of one split with their judgments, either by span (`evidence`) or by document (`documents`).
 
     `exclude` names documents that are dropped from a query's ranking before judging (query by example: the query's
-    own document). `digest` is the sha256 of everything here.
+    own document). `extracts` are judged quotes of answers: they grade citations and no ranking. `digest` is the sha256
+    of everything here but the extracts.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Benchmark:
     entities: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     relations: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     answers: Mapping[str, str] = field(default_factory=dict)
+    extracts: tuple[Evidence, ...] = ()
     digest: str = ""
 
 

@@ -23,7 +23,11 @@ EMPTY, LINKS = "claims empty or too long", "links"
 LONGEST_REPLY, LONGEST_CLAIM, LONGEST_QUOTE = 400_000, 1_000, 2_000  # characters
 KEYS = ("claim", "refusal", "end")
 _MARKDOWN_LINK = re.compile(r"!?\[([^\[\]]*)\]\s?\([^()]*\)?")
-_URL = re.compile(r"\b(?:https?://|www\.)[^\s<>\"]+|<[a-z!/][^<>]*>", re.IGNORECASE)
+_URL = re.compile(
+    r"\b(?:https?://|www\.)[^\s<>\"]+|</?(?:a|img|iframe|script|form|object|embed|meta|svg|link|style|video|audio|base)"
+    r"\b[^<>]*>",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,9 @@ SOFT_HYPHEN = "\u00ad"  # stays: a renderer shows it at a line's end, and a spac
 _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\ud800-\uf8ff\ufdd0-\ufdef\ufeff\ufff0-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001343f"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff" + _FILLERS + "]"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff"
+    + "".join(f"{chr(plane << 16 | 0xFFFE)}-{chr(plane << 16 | 0xFFFF)}" for plane in range(1, 15))
+    + f"{_FILLERS}]"
 )
 _UNSEEN = re.compile(f"{_HIDDEN.pattern}|{SOFT_HYPHEN}")
 # Letters of other scripts that look like Latin ones; compatibility forms (full width, mathematical) are decomposed.
@@ -61,7 +63,7 @@ _TORN = re.compile(
     re.IGNORECASE,
 )
 # Ids, turns and lines of the reply protocol: they too are not ours, but what follows may be the document's own.
-_ID = re.compile(r"\[\s*[Ss]\d{1,3}\s*\]|\bSource\s+S\d{1,3}\s*(?=[(:|])")
+_ID = re.compile(r"\[\s*[Ss]\d{1,3}\s*\]|\bSource\s+S\d{1,3}\s*(?:[:|]|(?=\())")
 _PROTOCOL = re.compile(r"""\{\s*"(?:claims?|citations?|refusal|end|source)"\s*:\s*(?:true|"|\[)""", re.IGNORECASE)
 _TURN = re.compile(
     r"(?:^|(?<=[\n>])|(?<=[!?:;\])\"”]\s)|(?<=[^.\s]{4}\.\s))"

@@ -137,9 +137,7 @@ class Searcher:
         return Context(self.corpus, self.store, depth=max(100, k), seed=self.seed, remember=False, where=where)
 
     def _hits(self, ctx: Context, question: str, stage: Retriever, k: int) -> list[Hit]:
-        for _, part in components(stage):
-            if isinstance(part, NeedsModel) and (reason := part.missing()):
-                raise ModelLoadError(reason)
+        ready(stage)
         queries = Queries.of([QID], [question])
         runs = {path: ctx.search(part, queries) for path, part in walk(stage)}
         placed = {path: _places(run) for path, run in runs.items()}
@@ -150,6 +148,17 @@ class Searcher:
         row: dict[str, Any] = self.corpus.chunks.slice(chunk, 1).to_pylist()[0]
         stages = tuple(StageScore(path, *where[chunk]) for path, where in placed.items() if chunk in where)
         return Hit(rank, row["chunk_id"], row["doc_name"], row["page_start"], row["section"], row["text"], stages)
+
+
+def ready(stage: Retriever) -> None:
+    """Refuse a strategy that cannot run here.
+
+    Raises:
+        ModelLoadError: a model or a package is missing, with the remedy.
+    """
+    for _, part in components(stage):
+        if isinstance(part, NeedsModel) and (reason := part.missing()):
+            raise ModelLoadError(reason)
 
 
 def _places(run: Run) -> dict[int, tuple[int, float]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from evaluation.answers.examples import examples, located_extracts
+from evaluation.answers.examples import examples
 from evaluation.answers.fit import Sample, fit
 from evaluation.answers.questions import Questions
 from evaluation.errors import RequestError
@@ -24,7 +24,7 @@ from ingestion.typed import build_spec
 from retrieval.build import build_strategy, strategy_config
 from retrieval.stage import Context
 
-KEYS = ("strategies", "most_wrong", "extracts", "out")
+KEYS = ("strategies", "most_wrong", "out")
 STRATEGIES = ("bm25", "rrf", "rrf_graph_dedup_mmr")
 USAGE = """usage: python -m evaluation.answers [strategies=[bm25,rrf]] [most_wrong=0.15] [out=<file>] [key=value ...]
 
@@ -32,7 +32,6 @@ Fits, on development questions, how probable it is that a quoted claim answers i
 probability a question is refused; writes conf/confidence/<name>.yaml, which answers then use by confidence=<name>.
 strategies   whose passages are learnt from; a question counts the same in each
 most_wrong   share of answerable questions that may be refused
-extracts     judged extracts beside the judged spans; default extracts.jsonl in the benchmark's folder
 out          default conf/confidence/default.yaml
 corpus.*, benchmark.*, ingest.*, chunker.*, context.* name papers, questions and context as in run_eval.py."""
 HEAD = "# Made by `python -m evaluation.answers`; the figures under `fitted` are out of fold.\n"
@@ -45,17 +44,16 @@ def main(arguments: Sequence[str]) -> int:
 
 def _fit(arguments: Sequence[str]) -> int:
     options = read_options(arguments, KEYS, (*CORPUS_KEYS, "context"))
-    judged, store, seed, spec, extracts = _opened(options)
+    judged, store, seed, spec = _opened(options)
     strategies = options.names("strategies") or STRATEGIES
     queries = judged.benchmark.queries
     assert judged.corpus is not None
     ctx = Context(judged.corpus, store, seed=seed)
     rarity = Rarity.of(ctx)
-    extra = located_extracts(extracts, judged)
     samples = []
     for name in strategies:
         evidence = retrieved(ctx, build_strategy(strategy_config(name)), queries, spec)
-        samples.append(Sample(name, evidence, examples(evidence, judged, extra, rarity)))
+        samples.append(Sample(name, evidence, examples(evidence, judged, rarity)))
     found = fit(samples, Questions.of(judged), rarity, seed, _share(options.values.get("most_wrong", "0.15")))
     out = Path(options.values.get("out") or CONF / "confidence" / "default.yaml")
     write_atomic(out, HEAD + yaml.safe_dump(found, sort_keys=False))
@@ -65,7 +63,7 @@ def _fit(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _opened(options: Options) -> tuple[Judged, ArtifactStore, int, ContextSpec, Path]:
+def _opened(options: Options) -> tuple[Judged, ArtifactStore, int, ContextSpec]:
     """Corpus and development questions with what is needed beside them."""
     overrides = ["strategy=bm25", "tracking=none", *options.overrides]
     if not any(override.startswith("split=") for override in overrides):
@@ -78,8 +76,7 @@ def _opened(options: Options) -> tuple[Judged, ArtifactStore, int, ContextSpec, 
     judged = prepare(request, read_inputs(request), store)
     if judged.spans is None:
         raise RequestError(f"{judged.benchmark.name} has no judged spans; answers are calibrated on those")
-    extracts = Path(options.values.get("extracts") or Path(request.benchmark.path or "") / "extracts.jsonl")
-    return judged, store, request.seed, build_spec(ContextSpec, to_plain(config)["context"], "context"), extracts
+    return judged, store, request.seed, build_spec(ContextSpec, to_plain(config)["context"], "context")
 
 
 def _share(text: str) -> float:

@@ -22,6 +22,12 @@ def precision(answers: pd.DataFrame, labelled: pd.DataFrame) -> Floats:
     return np.where(_refused(answers), np.nan, np.nan_to_num(found))
 
 
+def source_precision(answers: pd.DataFrame, labelled: pd.DataFrame) -> Floats:
+    """The same by passages, as ALCE counts: the cited chunk is relevant, wherever in it the quote stands."""
+    found = _share(answers, labelled["source_relevant"], labelled)
+    return np.where(_refused(answers), np.nan, np.nan_to_num(found))
+
+
 def precision_judged(answers: pd.DataFrame, labelled: pd.DataFrame) -> Floats:
     """The same among citations of judged text; NaN also where an answer cites none."""
     known = labelled[labelled["grade"] > UNJUDGED]

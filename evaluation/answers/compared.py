@@ -16,7 +16,7 @@ import pandas as pd
 
 from evaluation.answers.questions import ABLE, Questions
 from evaluation.answers.tables import GROUP, NONE, ORACLE, RETRIEVED
-from evaluation.answers.values import ACCURACY, EXACT, F1, NUMBERS, PRECISION
+from evaluation.answers.values import ACCURACY, EXACT, F1, NUMBERS, PRECISION, SOURCES
 from evaluation.compare import COLUMNS, compare
 from evaluation.rules import Rules
 from evaluation.stats import intervals
@@ -29,7 +29,7 @@ WITH = {RETRIEVED: "with retrieved evidence", NONE: "without evidence", ORACLE: 
 Arm = tuple[str, str, str]  # strategy, generator, context
 LIFT = ["strategy", "generator", *COLUMNS]
 COMPARED = ["strategy", "context", *COLUMNS]
-AGAINST = ["strategy", "generator", "context", "questions", "n", "diff", "lo", "hi", "clusters", "note"]
+AGAINST = ["strategy", "generator", "context", "metric", "questions", "n", "diff", "lo", "hi", "clusters", "note"]
 
 
 def lift(values: pd.DataFrame, queries: Queries, rules: Rules, seed: int) -> pd.DataFrame:
@@ -68,16 +68,27 @@ def generators(values: pd.DataFrame, queries: Queries, rules: Rules, seed: int) 
 def against_first(
     values: pd.DataFrame, questions: Questions, seed: int, settings: Mapping[str, Any], first: str = FIRST
 ) -> pd.DataFrame:
-    """Citation precision minus that of the generator `first`, over the questions that both answered; `AGAINST`.
+    """Precision minus that of the generator `first`, over the questions that both answered; columns `AGAINST`.
 
-    `questions`: `all` that both answered, an unanswerable one being 0 for either; or the `answerable` ones alone.
-    The interval resamples source documents (`settings`: resamples, confidence, interval).
+    `metric`: by cited span and by cited passage; a whole passage holds a relevant span more easily than a sentence of
+    it, so that only the second compares like with like. `questions`: `all` that both answered, an unanswerable one
+    being 0 for either; or the `answerable` ones alone. The interval resamples source documents (`settings`:
+    resamples, confidence, interval).
     """
-    wide = values[values["metric"] == PRECISION].pivot_table(index=GROUP, columns="qid", values="value", sort=False)
+    rows = [
+        row for metric in (PRECISION, SOURCES) for row in _against(values, metric, questions, seed, settings, first)
+    ]
+    return pd.DataFrame(rows, columns=AGAINST)
+
+
+def _against(
+    values: pd.DataFrame, metric: str, questions: Questions, seed: int, settings: Mapping[str, Any], first: str
+) -> list[tuple[object, ...]]:
+    wide = values[values["metric"] == metric].pivot_table(index=GROUP, columns="qid", values="value", sort=False)
     wide = wide.reindex(columns=list(questions.table.index))
     able = (questions.table["state"] == ABLE).to_numpy()
     clusters = questions.table["cluster"].to_numpy(dtype=str)
-    rows = []
+    rows: list[tuple[object, ...]] = []
     place = {arm: row for row, arm in enumerate(wide.index)}
     precision = wide.to_numpy(np.float64)
     for (strategy, generator, context), row in place.items():
@@ -97,8 +108,8 @@ def against_first(
         for at, which in enumerate(("all", ABLE)):
             numbers = (int(found.n[at]), float(found.mean[at]), float(found.lo[at]), float(found.hi[at]))
             few = "too few documents" if found.too_few[at] else ""
-            rows.append((strategy, generator, context, which, *numbers, int(found.n_clusters[at]), few))
-    return pd.DataFrame(rows, columns=AGAINST)
+            rows.append((strategy, generator, context, metric, which, *numbers, int(found.n_clusters[at]), few))
+    return rows
 
 
 def _arms(values: pd.DataFrame) -> list[Arm]:

@@ -15,6 +15,7 @@ import pandas as pd
 from scipy.special import logit
 
 from evaluation.answers.curves import area, choose, tradeoff
+from evaluation.answers.examples import PLACE
 from evaluation.answers.fitting import PLACES, Model, fit_logistic
 from evaluation.answers.labels import UNJUDGED
 from evaluation.answers.questions import CANNOT, Questions
@@ -26,7 +27,6 @@ from generation.schema import Evidence
 from generation.words import Rarity
 from retrieval.schema import Floats
 
-PLACE = ("row", "qid", "cluster", "arm", "source", "start", "end", "grade")
 STRENGTH = 0.3  # scikit-learn's C
 HIGH, MEDIUM = 0.8, 0.5  # what the levels promise: at least four claims in five, at least every other one
 
@@ -54,7 +54,7 @@ def fit(samples: Sequence[Sample], questions: Questions, rarity: Rarity, seed: i
         EvaluationError: too few documents or labels.
     """
     table = pd.concat([sample.table.assign(arm=sample.arm) for sample in samples], ignore_index=True)
-    names = [column for column in table.columns if column not in PLACE]
+    names = [column for column in table.columns if column not in (*PLACE, "arm")]
     right = (table["grade"] >= questions.least).to_numpy(np.float64)
     claim = fit_logistic(table[names], right, list(table["cluster"]), seed, STRENGTH)
     table = table.assign(out=claim.out_of_fold, right=right)

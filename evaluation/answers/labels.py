@@ -2,7 +2,8 @@
 
 A citation gets the best grade of the judged spans of its question with which it shares at least half of the shorter
 of the two: half of a long judged passage that a sentence was cited from would be too much to ask, and so would half
-of a long citation that holds a short judged sentence. A cited sentence that lies in a judged passage always counts.
+of a long citation that holds a short judged sentence. A cited sentence that lies in a judged passage always counts,
+unless somebody judged just this extract: then that grade decides.
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ from ingestion.schema import Corpus
 
 UNJUDGED = -1
 SHARED = 0.5  # of the shorter of citation and judged span
+SAME = 0.6  # overlap over union from which a citation is the very extract that was judged
 BLANKS = {ord(blank): " " for blank in "\n\r\t\f\v\u00a0\u2028\u2029"}
 
 
 def label(citations: pd.DataFrame, judged: Judged, questions: Questions | None = None) -> pd.DataFrame:
     """The citations with `grade`, `relevant`, `parts`, `verbatim` and `length`.
 
-    `grade` int8: the best one that the cited span overlaps, -1 where it overlaps no judged span; `relevant`: the
-    grade counts (`Questions.least`); `parts` int64: the parts of the question that it covers, as bits; `verbatim`:
-    the quote is the document's text there, line breaks read as blanks; `length`: characters cited. Where a collection
-    is judged by document, a citation has the grade of its chunk.
+    `grade` int8: the best one that the cited span overlaps, -1 where it overlaps no judged span; `relevant`: the grade
+    counts (`Questions.least`); `source_relevant`: it or the cited chunk as a whole counts; `parts` int64: the parts of
+    the question that it covers, as bits; `verbatim`: the quote is the document's text there, line breaks read as
+    blanks; `length`: characters cited. Where a collection is judged by document, a citation has the grade of its chunk.
 
     Raises:
         EvaluationError: a citation names an unknown question or document, or an offset outside of it.
@@ -47,10 +49,12 @@ def label(citations: pd.DataFrame, judged: Judged, questions: Questions | None =
     if judged.spans is None:
         grade, parts = _by_chunk(citations["chunk_id"], query, judged, known.least)
     else:
-        grade, parts = _by_span(judged.spans, query, doc, start, end, known.least)
+        grade, parts = grades(judged, query, doc, start, end, known.least)
+    by_chunk = _by_chunk(citations["chunk_id"], query, judged, known.least)[0]
     return citations.assign(
         grade=grade,
         relevant=grade >= known.least,
+        source_relevant=np.maximum(grade, by_chunk) >= known.least,
         parts=parts,
         verbatim=_verbatim(citations, doc, start, end, judged.corpus),
         length=end - start,
@@ -90,25 +94,54 @@ def _numbered(names: pd.Series, row_of: Mapping[str, int], what: str) -> Longs:
     return np.asarray([row_of[name] for name in names], dtype=np.int64)
 
 
-def _by_span(
-    spans: Spans, query: Longs, doc: Longs, start: Longs, end: Longs, least: int
+def grades(
+    judged: Judged, query: Longs, doc: Longs, start: Longs, end: Longs, least: int
 ) -> tuple[npt.NDArray[np.int8], Longs]:
-    """Best grade and parts of cited stretches: all questions' documents laid end to end, joined by one search."""
+    """Grade and parts of stretches of text as answers, where spans are judged.
+
+    A judged extract that is the same stretch but for a few words (`SAME`) decides, since somebody judged just that;
+    else the best of the judged spans that are shared by half. `query`, `doc`: rows; `start`, `end`: document offsets.
+    """
     grade, parts = np.full(len(query), UNJUDGED, dtype=np.int8), np.zeros(len(query), dtype=np.int64)
+    if judged.spans is not None:
+        spans = judged.spans
+        row, span, shared = _overlaps(spans, query, doc, start, end)
+        enough = shared >= SHARED * np.minimum(end[row] - start[row], (spans.end - spans.start)[span])
+        row, span = row[enough], span[enough]
+        np.maximum.at(grade, row, spans.grade[span])
+        counted = spans.grade[span] >= least
+        np.bitwise_or.at(parts, row[counted], part_bits(spans)[span[counted]])
+    if judged.extracts is not None:
+        own = _same(judged.extracts, query, doc, start, end)
+        grade = np.where(own == UNJUDGED, grade, own).astype(np.int8)
+        parts[(own != UNJUDGED) & (own < least)] = 0
+    return grade, parts
+
+
+def _same(extracts: Spans, query: Longs, doc: Longs, start: Longs, end: Longs) -> npt.NDArray[np.int8]:
+    """Grade of the judged extract that is most alike (overlap over union), -1 where none is the same."""
+    row, span, shared = _overlaps(extracts, query, doc, start, end)
+    union = np.maximum(extracts.end[span], end[row]) - np.minimum(extracts.start[span], start[row])
+    alike = shared / union
+    order = np.lexsort((extracts.grade[span], alike))
+    order = order[alike[order] >= SAME]
+    grade = np.full(len(query), UNJUDGED, dtype=np.int8)
+    grade[row[order]] = extracts.grade[span[order]]
+    return grade
+
+
+def _overlaps(spans: Spans, query: Longs, doc: Longs, start: Longs, end: Longs) -> tuple[Longs, Longs, Longs]:
+    """Stretches and judged spans of one question that share characters: rows of both, and how many.
+
+    All questions' documents are laid end to end, so that one search joins them.
+    """
     places, area = np.unique(pairs(spans.query, spans.doc), return_inverse=True)
     cited, of_area = look_up(places, pairs(query, doc))
     stride = np.int64(max(spans.end.max(initial=0), end.max(initial=0)) + 1)
     order = np.argsort(area * stride + spans.start, kind="stable")
     laid = Chunks((area * stride + spans.start)[order], (area * stride + spans.end)[order], order)
-    low, high = of_area * stride + start[cited], of_area * stride + end[cited]
-    citation, at, shared = laid.overlaps(low, high)
-    span, row = laid.row[at], cited[citation]
-    enough = shared >= SHARED * np.minimum(end[row] - start[row], (spans.end - spans.start)[span])
-    span, row = span[enough], row[enough]
-    np.maximum.at(grade, row, spans.grade[span])
-    counted = spans.grade[span] >= least
-    np.bitwise_or.at(parts, row[counted], part_bits(spans)[span[counted]])
-    return grade, parts
+    stretch, at, shared = laid.overlaps(of_area * stride + start[cited], of_area * stride + end[cited])
+    return cited[stretch], laid.row[at], shared
 
 
 def _by_chunk(chunks: pd.Series, query: Longs, judged: Judged, least: int) -> tuple[npt.NDArray[np.int8], Longs]:

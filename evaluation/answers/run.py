@@ -68,7 +68,8 @@ def run_generators(wanted: AnswerRequest, arms: Sequence[tuple[Arm, Any]], judge
                 key = {"strategy": given.strategy, "generator": name, "context": given.context, "qid": qid}
                 _add(rows, key, one, doc_of)
     tables = ((rows.answers, ANSWERS), (rows.claims, CLAIMS), (rows.citations, CITATIONS))
-    return Tables.of(*(pd.DataFrame(own, columns=columns) for own, columns in tables), judged.benchmark.queries.qid)
+    answers, claims, citations = (pd.DataFrame(own, columns=columns) for own, columns in tables)
+    return Tables.of(answers, claims, citations, judged.benchmark.queries.qid)
 
 
 def _given(wanted: AnswerRequest, arms: Sequence[tuple[Arm, Any]], judged: Judged, ctx: Context) -> Iterator[Given]:

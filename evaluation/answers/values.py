@@ -6,6 +6,7 @@ What a refusal counts for each metric; `-` is no value, which no mean contains:
 | --- | --- | --- | --- | --- |
 | citation precision | share of citations | - | 0 | - |
 | citation precision judged | share of judged citations | - | 0 | - |
+| source precision | share of cited passages | - | 0 | - |
 | citation recall | share of needed parts | 0 | - | - |
 | answer F1, answer exact, numbers | against the reference | 0 | - | - |
 | faithfulness, supported claims | share of claims | - | share of claims | - |
@@ -36,10 +37,10 @@ from retrieval.schema import Floats
 PRECISION, PRECISION_JUDGED, RECALL = "citation precision", "citation precision judged", "citation recall"
 F1, EXACT, NUMBERS, FAITHFUL = "answer F1", "answer exact", "numbers", "faithfulness"
 SUPPORTED, VERBATIM, ACCURACY, REFUSED = "supported claims", "verbatim", "refusal accuracy", "refused"
-LENGTH = "cited characters"
+LENGTH, SOURCES = "cited characters", "source precision"
 METRICS = (
-    *(PRECISION, PRECISION_JUDGED, RECALL, F1, EXACT, NUMBERS, FAITHFUL, SUPPORTED, VERBATIM, ACCURACY, REFUSED),
-    LENGTH,
+    *(PRECISION, PRECISION_JUDGED, SOURCES, RECALL, F1, EXACT, NUMBERS, FAITHFUL, SUPPORTED, VERBATIM),
+    *(ACCURACY, REFUSED, LENGTH),
 )  # fmt: skip
 BINARY = (EXACT, ACCURACY, REFUSED)
 VALUES = [*KEY, "metric", "value"]
@@ -109,6 +110,7 @@ def _citation_values(given: pd.DataFrame, labelled: pd.DataFrame, questions: Que
     found = {
         PRECISION: citations.precision(given, labelled),
         PRECISION_JUDGED: citations.precision_judged(given, labelled),
+        SOURCES: citations.source_precision(given, labelled),
         RECALL: citations.recall(given, labelled, table["needed"]),
     }
     masked = {name: np.where(unknown | without, np.nan, value) for name, value in found.items()}

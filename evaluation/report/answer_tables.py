@@ -42,12 +42,13 @@ def means(found: AnswerFindings, metrics: Sequence[str] = METRICS) -> pd.DataFra
 
 
 def against_first(found: AnswerFindings) -> pd.DataFrame:
-    """Citation precision minus that of citing rank 1."""
+    """Precision of citations minus that of citing rank 1, by span and by passage."""
     rows = [
         {
             "generator": str(row["generator"]),
             "strategy": str(row["strategy"]),
             "context": str(row["context"]),
+            "metric": str(row["metric"]),
             "questions": f"{row['questions']}, answered by both",
             "N": str(row["n"]),
             "minus rank 1": spelled(row["diff"], row["lo"], row["hi"], "+.3f"),

@@ -31,11 +31,15 @@ class UnreadableReplyError(GenerationError):
 class Chat:
     """A chat model as generator.
 
-    `max_output_tokens` bounds a reply, `temperature` None leaves it to the server, `timeout` in seconds. Where no
-    reply can be read, the model is told so and asked again `repairs` times.
+    `provider`, `route` and `model` say which one is asked, as `open_router` reads them; None leaves it to the command
+    and to the router file. `max_output_tokens` bounds a reply, `temperature` None leaves it to the server, `timeout`
+    in seconds. Where no reply can be read, the model is told so and asked again `repairs` times.
     """
 
     name: str = "chat"
+    provider: str | None = None
+    route: str | None = None
+    model: str | None = None
     max_output_tokens: int = 1024
     temperature: float | None = 0.0
     timeout: float = 60.0
@@ -47,6 +51,11 @@ class Chat:
 
     def answer(self, evidence: Evidence, tools: Tools, listener: Listener = SILENT) -> Answer:
         """Ask for an answer; without a source it is refused and nothing is asked.
+
+        Args:
+            evidence: what may be cited.
+            tools: its router gets the reply.
+            listener: is given claims as they arrive where it follows, else at the end.
 
         Raises:
             RequestError: `tools` has no router.

@@ -45,7 +45,7 @@ class Grounded:
     """
 
     claims: int = 3
-    share: float = 0.5
+    share: float = 0.7
     similar: float = 0.6
     refusing: bool = True
 

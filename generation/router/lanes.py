@@ -66,7 +66,7 @@ class Lane:
         return None
 
     def failed(self, admission: Admission, error: GenerationError, policy: RetryPolicy) -> None:
-        """Let an error count: for the breaker, for the pause, and in the sums; those that wait look again."""
+        """Let an error count: for the breaker, for the pause, and in the sums."""
         kind = type(error)
         if isinstance(error, AuthError):
             self.breaker.open_for(math.inf, kind)
@@ -78,8 +78,6 @@ class Lane:
             self._rest(policy.unsaid if error.retry_after is None else error.retry_after)
         self.breaker.release(admission)
         self.note(error)
-        if self.shut():
-            self.limiter.wake()
 
     def note(self, error: GenerationError) -> None:
         """Let an error count in the sums alone."""

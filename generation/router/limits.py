@@ -109,7 +109,7 @@ class Limiter:
             input_tokens: as estimated.
             output_tokens: the most that it may produce.
             cancelled: asked while waiting, about ten times a second.
-            given_up: asked when the wait begins and at each `wake`.
+            given_up: asked when the wait begins and, by one after the other, when a request is settled or withdrawn.
 
         Raises:
             LimitOverflowError: it could never fit.
@@ -146,12 +146,6 @@ class Limiter:
             self._set(ticket, 0, 0, 0)
             ticket.settled = True
             self._wake_first()
-
-    def wake(self) -> None:
-        """Let all that wait ask their `given_up` now."""
-        with self._lock:
-            for waiter in self._queue:
-                waiter.turn.notify()
 
     def used(self) -> Used:
         """What counts now."""

@@ -97,7 +97,7 @@ class LiteLlmClient:
 
     def most_output(self, target: Target, call: Call) -> int:
         """The most output tokens that a request for this call asks for; more for models that think first."""
-        return output_limit(call, self._reasons(self._name(target)))
+        return output_limit(call, self._needs_room(self._name(target)))
 
     def price(self, target: Target, input_tokens: int, output_tokens: int) -> float | None:
         """US dollars for so many tokens: by the given prices, then LiteLLM's table; None where neither knows."""
@@ -141,7 +141,7 @@ class LiteLlmClient:
             timeout=call.timeout,
             service=name.service,
             server=server,
-            output_limit=output_limit(call, self._reasons(name)),
+            output_limit=output_limit(call, self._needs_room(name)),
             estimated=self.count_tokens(target, call),
             tokens_of=estimate if encoding is None else lambda text: count(text, encoding),
             redact=self._redact,
@@ -151,14 +151,20 @@ class LiteLlmClient:
 
     def _arguments(self, name: ModelName, way: Access, call: Call, stream: bool) -> dict[str, Any]:
         accepts = _litellm().get_supported_openai_params(name.known, custom_llm_provider=name.service) or ()
-        return arguments(name, way.options, call, stream, self._reasons(name), accepts)
+        return arguments(name, way.options, call, stream, self._needs_room(name), accepts)
 
     def _name(self, target: Target) -> ModelName:
         return model_name(target, self._environment, _litellm().model_cost)
 
-    def _reasons(self, name: ModelName) -> bool:
-        """Whether a model thinks before it answers without being asked to."""
-        if name.service in ("anthropic", "bedrock"):
+    def _needs_room(self, name: ModelName) -> bool:
+        """Whether a model thinks before it answers without being asked to, and may be given room for it.
+
+        Bedrock takes all output that a request may produce, five-fold, from the quota before it begins, so that room
+        for thoughts would be more than the usual quota of a minute: there a call gets what it asks for.
+        """
+        if name.service == "bedrock":
+            return False
+        if name.service == "anthropic":
             return bool(_litellm().model_cost.get(name.known, {}).get("thinking_on_by_default"))
         return bool(_litellm().supports_reasoning(name.known, custom_llm_provider=name.service))
 

@@ -223,8 +223,13 @@ class Connection(httpx.BaseTransport):
 
 
 def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
-    """The proxy that `HTTPS_PROXY` or `HTTP_PROXY` names (small letters first) unless `NO_PROXY` has the host."""
+    """The proxy that `HTTPS_PROXY` or `HTTP_PROXY` names (small letters first).
+
+    None for this computer itself, and for hosts and domains in `NO_PROXY`.
+    """
     address = httpx.URL(url)
+    if address.host in ("localhost", "::1") or address.host.startswith("127."):
+        return None
     names = (f"{address.scheme}_proxy", f"{address.scheme.upper()}_PROXY")
     proxy = next((environment[name] for name in names if environment.get(name)), None)
     excluded = (environment.get("no_proxy") or environment.get("NO_PROXY") or "").replace(" ", "").split(",")

@@ -120,7 +120,7 @@ class Sender:
             reply = self._checked(sending.target, raw, booking.inputs)
         except BaseException as error:
             refused = isinstance(error, REFUSED)
-            self._let_count(lane, booking, error)
+            self._let_count(lane, booking, error)  # before settling, which wakes those that wait to look at the lane
             self._settle(lane, booking, sending, booking.inputs, 0 if refused else booking.outputs, refused)
             raise
         finally:

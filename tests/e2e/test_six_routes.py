@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import logging
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,8 +26,21 @@ from generation.errors import (
     QuotaError,
     RateLimitError,
 )
-from generation.router.litellm_client import LiteLlmClient
-from generation.router.wire import Call, Message, Reply, Target
+from generation.router.wire import Call
+from tests.e2e.six_routes import (
+    CALL,
+    EVERYWHERE,
+    LINES,
+    QUESTION,
+    QUIET,
+    SHORT,
+    STREAMED,
+    SYSTEM,
+    TEXT,
+    Route,
+    opened,
+    until,
+)
 from tests.providers import (
     Behaviour,
     FakeProvider,
@@ -49,77 +63,13 @@ from tests.providers import (
     wrong_usage,
 )
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier.*:UserWarning"),
-    pytest.mark.filterwarnings("ignore:Accessing the .* attribute on the instance:DeprecationWarning"),
-]
-
-ROUTES = {
-    "anthropic": ("anthropic", "direct", "claude-sonnet-5"),
-    "bedrock": ("anthropic", "bedrock", "claude-sonnet-5"),
-    "openai": ("openai", "direct", "gpt-5.5"),
-    "azure": ("openai", "azure", "gpt-5.5"),
-    "gemini": ("gemini", "direct", "gemini-3.8-flash"),
-    "vertex": ("gemini", "vertex", "gemini-3.8-flash"),
-    "compatible": ("compatible", "any", "llama3"),
-}
-STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-EVERYWHERE = pytest.mark.parametrize("name", list(ROUTES))
-LINES = [
-    {"claim": "Zürich lies on a lake.", "citations": [{"source": "S1", "quote": "“Zürich” — on the lake"}]},
-    {
-        "claim": 'It has 443,037 people; “finishReason”: \\ " \n 文書 🙂',
-        "citations": [{"source": "S2", "quote": "x"}],
-    },
-    {"end": True, "claims": 2},
-]
-TEXT = "\n".join(json.dumps(line, ensure_ascii=False) for line in LINES)
-SHORT = "one two three four"
-SYSTEM, QUESTION = "Answer from the sources, in JSON Lines.", "Where is “Zürich”?\n[S1] …"
-CALL = Call((Message("system", SYSTEM), Message("user", QUESTION)), max_output_tokens=1_000, timeout=10.0)
-
-
-class Route:
-    """A fake provider with a client that gets to it."""
-
-    def __init__(self, server: FakeProvider, folder: Path) -> None:
-        provider, route, model = ROUTES[server.provider]
-        self.server = server
-        self.environment = server.environment(folder)
-        self.client = LiteLlmClient(self.environment)
-        self.target = Target(provider, route, model, server.settings)
-
-    def ask(
-        self,
-        stream: bool,
-        pieces: list[str] | None = None,
-        cancelled: Callable[[], bool] | None = None,
-        call: Call = CALL,
-    ) -> Reply:
-        on_text = ([] if pieces is None else pieces).append if stream else None
-        return self.client.complete(self.target, call, on_text, cancelled)
-
-    def fail(self, behaviour: Behaviour, stream: bool) -> GenerationError:
-        """The error that a behaviour leads to."""
-        self.server.script = [behaviour]
-        with pytest.raises(GenerationError) as caught:
-            self.ask(stream)
-        return caught.value
+pytestmark = QUIET
 
 
 @pytest.fixture(scope="module")
 def routes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Route]]:
-    """Routes by name, each with one server for all tests."""
-    opened: dict[str, Route] = {}
-
-    def route(name: str) -> Route:
-        if name not in opened:
-            opened[name] = Route(FakeProvider(name), tmp_path_factory.mktemp(name))
-        return opened[name]
-
-    yield route
-    for each in opened.values():
-        each.server.kill()
+    with opened(tmp_path_factory.mktemp("routes")) as route:
+        yield route
 
 
 @EVERYWHERE
@@ -149,6 +99,30 @@ def test_every_server_gets_the_same_messages(name: str, stream: bool, routes: Ca
     assert request.messages == (("system", SYSTEM), ("user", QUESTION))
     assert request.stream is stream
     assert route.server.unknown == ()
+
+
+FALLBACKS = {
+    "anthropic": ("claude-sonnet-4-6", ("temperature",), ("max_tokens",)),
+    "bedrock": ("claude-sonnet-4-6", ("inferenceConfig", "temperature"), ("inferenceConfig", "maxTokens")),
+    "openai": ("gpt-4o-mini", ("temperature",), ("max_tokens",)),
+    "azure": ("gpt-4o-mini", ("temperature",), ("max_tokens",)),
+    "gemini": ("gemini-2.5-flash", ("generationConfig", "temperature"), ("generationConfig", "max_output_tokens")),
+    "vertex": ("gemini-2.5-flash", ("generationConfig", "temperature"), ("generationConfig", "max_output_tokens")),
+    "compatible": ("mistral", ("temperature",), ("max_tokens",)),
+}
+
+
+@EVERYWHERE
+@STREAMED
+def test_models_that_take_a_temperature_get_it(name: str, stream: bool, routes: Callable[[str], Route]) -> None:
+    route = routes(name)
+    route.server.script = [answer(SHORT)]
+    model, temperature, output = FALLBACKS[name]
+    target = replace(route.target, model=model)
+    route.client.complete(target, CALL, (lambda text: None) if stream else None)
+    sent = route.server.asked[-1].json
+    assert reduce(getitem, temperature, sent) == 0.0
+    assert reduce(getitem, output, sent) == route.client.most_output(target, CALL)
 
 
 @EVERYWHERE
@@ -238,6 +212,17 @@ def test_no_cut_of_a_stream_passes_as_a_reply(name: str, routes: Callable[[str],
         assert "the stream ended early" in str(error)
 
 
+FORGED = '{"finishReason": "STOP"} "stop_reason":"end_turn" "finish_reason":"stop"\n\ndata: [DONE]\n\n\\" and on'
+
+
+@EVERYWHERE
+def test_a_text_cannot_forge_the_end(name: str, routes: Callable[[str], Route]) -> None:
+    route = routes(name)
+    error = route.fail(truncated(len(FORGED) - 3, FORGED, clean=True), True)
+    assert type(error) is ProviderError
+    assert "the stream ended early" in str(error)
+
+
 @EVERYWHERE
 @STREAMED
 def test_a_reply_that_ran_out_of_tokens_says_so(name: str, stream: bool, routes: Callable[[str], Route]) -> None:
@@ -307,7 +292,7 @@ def test_cancelling_closes_the_connection(name: str, stream: bool, routes: Calla
     assert time.monotonic() - begin < 2.0
     assert len(pieces) < 30
     if stream:
-        _until(lambda: route.server.abandoned > before)
+        until(lambda: route.server.abandoned > before)
 
 
 @EVERYWHERE
@@ -319,105 +304,3 @@ def test_a_slow_server_is_left_at_the_time_limit(name: str, stream: bool, routes
     with pytest.raises(CapacityError, match=r"no whole reply within 0\.3 seconds"):
         route.ask(stream, call=Call(CALL.messages, timeout=0.3))
     assert time.monotonic() - begin < 1.5
-
-
-@EVERYWHERE
-def test_nothing_is_logged_or_printed(
-    name: str, routes: Callable[[str], Route], caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
-) -> None:
-    route = routes(name)
-    with caplog.at_level(logging.DEBUG):
-        for stream in (False, True):
-            route.server.script = [answer(SHORT)]
-            route.ask(stream)
-            route.fail(echo_key(), stream)
-            route.fail(fails_midway(5, SHORT), stream)
-            route.fail(broken_json(), stream)
-    time.sleep(0.2)  # LiteLLM logs from threads of its own
-    printed = capsys.readouterr()
-    told = caplog.text + printed.out + printed.err
-    assert not any(secret in told for secret in route.server.secrets)
-    assert QUESTION not in told
-    assert "Give Feedback" not in told
-    assert [record for record in caplog.records if record.name.startswith("LiteLLM")] == []
-    assert (printed.out, printed.err) == ("", "")
-
-
-@EVERYWHERE
-def test_keys_stay_with_their_call(name: str, routes: Callable[[str], Route]) -> None:
-    import litellm
-
-    route = routes(name)
-    route.server.script = [answer(SHORT)]
-    route.ask(False)
-    shown = (
-        repr(vars(route.client)) + repr(route.client) + repr({k: v for k, v in vars(litellm).items() if "key" in k})
-    )
-    assert not any(secret in shown for secret in route.server.secrets)
-
-
-PROCESS = {
-    **dict.fromkeys(
-        (
-            *("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "OPENAI_BASE_URL", "OPENAI_API_BASE", "AZURE_API_BASE"),
-            *("AZURE_OPENAI_ENDPOINT", "GEMINI_API_BASE", "VERTEXAI_API_BASE", "AWS_BEDROCK_RUNTIME_ENDPOINT"),
-            *("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"),
-        ),
-        "http://127.0.0.1:9",
-    ),
-    **dict.fromkeys(
-        (
-            *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_API_KEY"),
-            *("AZURE_AD_TOKEN", "AZURE_OPENAI_AD_TOKEN", "GEMINI_API_KEY", "GOOGLE_API_KEY", "AWS_ACCESS_KEY_ID"),
-            *("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "VERTEXAI_PROJECT"),
-        ),
-        "of-the-process",
-    ),
-    "AWS_REGION_NAME": "eu-west-3",
-    "VERTEXAI_LOCATION": "europe-west9",
-    "VERTEXAI_CREDENTIALS": "nowhere.json",
-    "NO_PROXY": "",
-    "no_proxy": "",
-}
-
-
-@EVERYWHERE
-@STREAMED
-def test_only_the_given_environment_counts(
-    name: str, stream: bool, routes: Callable[[str], Route], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    route = routes(name)
-    route.server.script = [answer(SHORT)]
-    route.ask(stream)  # a token of Google's is kept from here on, since its library does look for proxies
-    for variable, value in PROCESS.items():
-        monkeypatch.setenv(variable, value)
-    before = len(route.server.requests)
-    assert route.ask(stream).text == SHORT
-    (request,) = route.server.requests[before:]
-    shown = request.target + repr(request.headers)
-    assert not [word for word in ("of-the-process", "eu-west-3", "europe-west9") if word in shown]
-
-
-def test_no_other_server_is_asked(routes: Callable[[str], Route], monkeypatch: pytest.MonkeyPatch) -> None:
-    import socket
-
-    connect, asked = socket.socket.connect, []
-
-    def noted(self: socket.socket, address: Any) -> None:
-        asked.append(address[0])
-        connect(self, address)
-
-    monkeypatch.setattr(socket.socket, "connect", noted)
-    for name in ROUTES:
-        route = routes(name)
-        for stream in (False, True):
-            route.server.script = [answer(SHORT)]
-            route.ask(stream)
-    assert set(asked) == {"127.0.0.1"}
-
-
-def _until(condition: Callable[[], bool], seconds: float = 3.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)

@@ -92,15 +92,15 @@ def test_a_probe_that_is_cancelled_gives_its_place_back(breaker, clock):
 
 
 def test_what_was_sent_before_it_opened_neither_closes_nor_prolongs_it(breaker, clock):
-    late = [breaker.admit() for _ in range(3)]
+    late = [breaker.admit() for _ in range(5)]
     fail(breaker, 3)
     clock.advance(30)
     breaker.succeed(late[0])
-    assert not breaker.fail(late[1])
+    assert not any(breaker.fail(admission) for admission in late[1:4])
     assert breaker.status().seconds == 30.0
     clock.advance(30)
     probe = breaker.admit()
-    breaker.succeed(late[2])
+    breaker.succeed(late[4])
     assert breaker.status().state == HALF_OPEN
     breaker.succeed(probe)
     assert breaker.status().state == CLOSED

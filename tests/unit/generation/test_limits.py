@@ -192,7 +192,7 @@ def test_a_wait_can_be_cancelled_and_leaves_its_place_to_the_next():
     assert all(10.0 <= moment <= 10.2 for _, moment in sent)
 
 
-def test_those_who_wait_give_up_when_woken():
+def test_those_who_wait_give_up_when_a_request_is_settled():
     clock, shut = ThreadedClock(), []
     mine = limiter(clock, rpm=1)
     ended = []
@@ -204,10 +204,10 @@ def test_those_who_wait_give_up_when_woken():
         ended.append(clock.now())
 
     def shuts():
-        mine.acquire(1, 1)
+        ticket = mine.acquire(1, 1)
         clock.sleep(5)
         shut.append(True)
-        mine.wake()
+        mine.settle(ticket, 1, 1)
 
     clock.run([shuts] + [waits] * 5)
     assert ended == [5.0] * 5

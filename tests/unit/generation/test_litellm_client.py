@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -75,6 +76,29 @@ def test_failures_are_not_repeated() -> None:
         with pytest.raises(CapacityError):
             LiteLlmClient(server.environment()).complete(target(server), CALL)
         assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "model", ["llama3.2:3b", "meta-llama/Llama-3-8B-Instruct", "anthropic/claude-x", "o3", "./m.gguf"]
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_compatible_server_is_asked_for_the_very_model(model: str, stream: bool) -> None:
+    with FakeProvider("compatible", [answer(TEXT)]) as server:
+        listen = (lambda text: None) if stream else None
+        LiteLlmClient(server.environment()).complete(target(server, model), CALL, listen)
+        assert server.requests[0].model == model
+
+
+def test_one_client_serves_many_threads() -> None:
+    with FakeProvider("compatible", [answer(lambda request: f"{request.messages[-1][1]} yes")]) as server:
+        client = LiteLlmClient(server.environment())
+
+        def ask(number: int) -> str:
+            call = Call((Message("user", f"{number}?"),), timeout=20.0)
+            return client.complete(target(server), call, (lambda text: None) if number % 2 else None).text
+
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(ask, range(40))) == [f"{number}? yes" for number in range(40)]
 
 
 def test_a_server_without_keys_is_asked_without_one() -> None:
@@ -255,7 +279,10 @@ def test_models_that_think_ask_for_more_output() -> None:
     assert client.most_output(Target("openai", "direct", "gpt-5.5"), CALL) == 8_192
     assert client.most_output(Target("openai", "azure", "gpt-5.5"), CALL) == 8_192
     assert client.most_output(Target("openai", "direct", "gpt-4o-mini"), CALL) == 300
+    assert client.most_output(Target("anthropic", "direct", "claude-sonnet-5"), CALL) == 8_192
     assert client.most_output(Target("anthropic", "direct", "claude-sonnet-4-6"), CALL) == 300
+    assert client.most_output(Target("anthropic", "bedrock", "claude-sonnet-5"), CALL) == 300
+    assert client.most_output(Target("gemini", "vertex", "gemini-3.8-flash"), CALL) == 8_192
     assert client.most_output(Target("compatible", "any", "llama3"), CALL) == 300
 
 

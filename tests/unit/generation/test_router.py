@@ -17,7 +17,8 @@ from generation.router.lanes import LaneSettings
 from generation.router.limits import Limits
 from generation.router.retry import RetryPolicy
 from generation.router.routes import RouteSettings
-from tests.clocks import ThreadedClock
+from generation.router.spending import Caps, Spending
+from tests.clocks import SimulatedClock, ThreadedClock
 from tests.unit.generation.scripted import BIG, CALL, OK, OTHER, SMALL, A, B, build, outcomes
 
 
@@ -47,8 +48,9 @@ def test_capacity_is_retried_with_jitter_then_the_next_model_then_the_next_route
 
 
 def test_the_breaker_opens_at_the_third_failure_and_the_route_is_passed_over_then():
-    router, client, _ = build({BIG: [CapacityError("x")], SMALL: [CapacityError("x")], OTHER: [OK]})
+    router, client, clock = build({BIG: [CapacityError("x")], SMALL: [CapacityError("x")], OTHER: [OK]})
     assert outcomes(router.ask(CALL))[-1] == ("other", "answered", "")
+    assert clock.now() == np.random.default_rng(0).uniform(0, 0.5)  # the third failure is not waited for
     assert client.names == [BIG, BIG, SMALL, OTHER]  # two tries of the first model, the third failure opens
     assert outcomes(router.ask(CALL)) == [
         ("big", "skipped", "CapacityError"),
@@ -82,6 +84,22 @@ def test_one_probe_of_ten_threads_at_recovery():
     assert all("one request is trying it now" in text for text in refused[1:])
     clock.run([work] * 10)  # closed again
     assert len(answered) == 11
+
+
+def test_a_request_that_was_never_sent_takes_no_place(monkeypatch):
+    """The breaker opens for good while a request waits for its turn: nothing of that request may count."""
+    clock = SimulatedClock()
+    spending = Spending(Caps(run=1.0), clock=clock)
+    route = RouteSettings("openai", "azure", ("other",), Limits(rpm=1))
+    router, client, _ = build({OTHER: [OK]}, (route,), clock, spending=spending, price_of_one=1.0)
+    lane = router.lanes.of(route)
+    monkeypatch.setattr(lane.breaker, "admit", lambda: None)
+    with pytest.raises(RateLimitError, match="shut for a moment"):
+        router.ask(CALL)
+    assert client.sent == []
+    assert lane.limiter.used() == (0, 0, 0)
+    monkeypatch.undo()
+    assert router.ask(CALL).cost == 1.0
 
 
 def test_429_fails_over_at_once_and_does_not_count_as_breakage():

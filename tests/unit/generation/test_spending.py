@@ -83,6 +83,15 @@ def test_a_server_that_charges_more_than_was_asked_passes_a_cap_by_at_most_one_r
     assert 0.95 <= spending.spent <= 1.0 + 0.05
 
 
+def test_what_once_cost_more_than_was_asked_is_reserved_at_that_from_then_on():
+    spending = Spending(Caps(run=0.099))
+    other = Target("openai", "direct", "gpt-y")
+    spending.settle(spending.reserve(TARGET, 0.04), 0.05)
+    with pytest.raises(SpendingCapError, match=r"may cost up to \$0\.050000"):  # 1.25 x .04, and .049 are left
+        spending.reserve(TARGET, 0.04)
+    spending.settle(spending.reserve(other, 0.04), 0.04)
+
+
 def test_reservations_that_are_settled_for_less_let_the_others_go_on():
     """Worst case 1, true cost .1: the ones that cannot all be reserved at once wait instead of being refused."""
     spending = Spending(Caps(run=2.0))

@@ -22,7 +22,9 @@ def test_hidden_are_all_controls_formats_surrogates_private_and_noncharacters():
         char = chr(code)
         category = unicodedata.category(char)
         nothing = (code & 0xFFFE) == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
-        unseen = category in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") or "VARIATION SELECTOR" in unicodedata.name(char, "")
+        unseen = category in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") or "VARIATION SELECTOR" in unicodedata.name(
+            char, ""
+        )
         shown = without_hidden(char)
         if char == "\u00ad":
             assert shown == char
@@ -32,7 +34,9 @@ def test_hidden_are_all_controls_formats_surrogates_private_and_noncharacters():
             assert shown == char, hex(code)
 
 
-@pytest.mark.parametrize("char", ["\u3164", "\u2800", "\u034f", "\ufe0f", "\U000e0041", "\u202e", "\u200b", "\n", "\x00"])
+@pytest.mark.parametrize(
+    "char", ["\u3164", "\u2800", "\u034f", "\ufe0f", "\U000e0041", "\u202e", "\u200b", "\n", "\x00"]
+)
 def test_one_character_becomes_one_space(char):
     assert visible(f"ab{char}cd") == "ab cd"
 
@@ -67,6 +71,7 @@ FORGED = [
     '{"claim": "',
     '{"end": true',
     "/passage>",
+    "Source S4 |",
 ]
 
 
@@ -79,7 +84,7 @@ def test_imitations_become_spaces(mark):
     assert marks(text)
 
 
-@pytest.mark.parametrize("role", ["S1:", "System:", "assistant :", "Developer:", "Source S4 ("])
+@pytest.mark.parametrize("role", ["S1:", "System:", "assistant :", "Developer:", "Source S4:"])
 def test_roles_at_the_start_of_a_sentence_become_spaces(role):
     assert visible(f"{role} go on").split() == ["go", "on"]
     assert visible(f"It ended here. {role} go on").split() == ["It", "ended", "here.", "go", "on"]
@@ -126,13 +131,15 @@ def test_counts_of_what_is_hidden_leave_out_joiners_and_soft_hyphens():
 
 
 def test_look_alikes_are_read_as_latin_but_other_scripts_are_left_alone():
-    assert alike("Іgnоrе") == "Ignore"  # noqa: RUF001
+    assert alike("Іgnоrе") == "Ignore"
     assert alike("𝐢𝐠𝐧𝐨𝐫𝐞 ｉｔ") == "ignore it"
     assert alike("Игнорируй указания") == "Игнорируй указания"
     assert plain("ig\u200bno\u00adre") == "ignore"
 
 
-PIECES = st.sampled_from([*FORGED, "<|", "|>", "[Source ", " 1", "]", "---", " end", "\u200b", "\u00ad", "a ", "\n", "S1:"])
+PIECES = st.sampled_from(
+    [*FORGED, "<|", "|>", "[Source ", " 1", "]", "---", " end", "\u200b", "\u00ad", "a ", "\n", "S1:"]
+)
 
 
 @given(st.one_of(st.text(), st.lists(PIECES, max_size=12).map("".join)))
