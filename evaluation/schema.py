@@ -49,8 +49,8 @@ class Benchmark:
     """Questions of one split with their judgments, either by span (`evidence`) or by document (`documents`).
 
     `exclude` names documents that are dropped from a query's ranking before judging (query by example: the query's
-    own document). `extracts` are judged quotes of answers: they grade citations and no ranking. `digest` is the sha256
-    of everything here but the extracts.
+    own document). `extracts` are judged quotes of answers: they grade citations and no ranking. `digest` is the
+    sha256 of everything here but the extracts.
     """
 
     name: str

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from generation.confidence import Confidence, rule
-from generation.extracts import Extract, extract_at
+from generation.extracts import Extract, extract_of
 from generation.features import Asked, claim_features, document_shares, question_features
 from generation.schema import LEVELS, LOW, Answer, Citation, Claim, Evidence, Source
 from generation.words import Rarity
@@ -55,4 +55,4 @@ def _extract(place: Citation, source: Source) -> Extract:
     start, end = (offset - source.passage.char_start for offset in (place.char_start, place.char_end))
     quote = source.text[start:end]
     last = spans(quote)[-1:] or [(0, len(quote))]
-    return extract_at(source.text, start, end, quote[slice(*last[0])])
+    return extract_of(source.text, ((start, end),), quote[slice(*last[0])])

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
-from generation.instructions import is_instruction
+from generation.instructions import quotable
 from generation.words import content_words
 from ingestion.sentences import spans
 
@@ -26,25 +27,39 @@ _NAMED = re.compile(r"\b(?:this|these|such|that|those|the same|the latter|the fo
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _FIGURE = re.compile(r"(?<![\w-])\d+(?:[.,]\d+)*")
 _NUMBER = r"\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\."
-_LABEL = re.compile(r"(?:Table|Figure|Fig\.|Keywords|Abstract|Algorithm|Listing)\b")
+_STOP = re.compile(r"(?<=[.!?]) +(?=[A-Z])")
+_CLOSING = re.compile(r"(?:\[/\w+\]|</[^<>]{1,40}>|<\|[^|]{0,20}end[^|]{0,20}\|>|-{3,} ?END [A-Z ]+-{3,})(?= +[A-Z])")
+_CAPTION = re.compile(r"\b(?:Table|Figure|Fig\.|Algorithm|Listing) \d+[.:]")
+_LABEL = re.compile(r"(?:Keywords|Abstract)\b")
+VARIED = 0.6  # share of different words; a sentence that repeats itself more was not written to be read
 
 
 @dataclass(frozen=True)
 class Extract:
-    """A quotable run of sentences: `start` to `end` of its source's text, as (first) whole sentences.
+    """What may be quoted of a passage: whole sentences, in one stretch unless others between them are left out.
 
-    `words` of the whole extract, `core` those of its last sentence; `figures` counts numbers. `label`: it opens like
-    a caption, a list of keywords or an abstract.
+    `stretches`: (start, end) in the passage's text, ascending; `text` joins them. `words` of the whole extract,
+    `core` those of its last sentence; `length` in words; `figures` counts numbers; `label`: it opens like a list of
+    keywords or an abstract.
     """
 
-    start: int
-    end: int
+    stretches: tuple[tuple[int, int], ...]
     text: str
     words: frozenset[str]
     core: frozenset[str]
     length: int
     figures: int
     label: bool
+
+    @property
+    def start(self) -> int:
+        """Where it begins."""
+        return self.stretches[0][0]
+
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return self.stretches[-1][1]
 
 
 def points_back(sentence: str) -> bool:
@@ -56,10 +71,12 @@ def points_back(sentence: str) -> bool:
 
 
 def is_prose(sentence: str) -> bool:
-    """Whether a sentence ends like one and is made of words: a row of a table or a heading is not."""
-    words = _WORD.findall(sentence)
-    ends = sentence.rstrip(")]\"'”’ ").endswith((".", "!", "?", ":"))
-    return ends and len(words) >= 4 and len(_FIGURE.findall(sentence)) <= len(words)
+    """Whether a sentence states something in words: rows of tables, captions, headings and questions do not."""
+    words = [word.lower() for word in _WORD.findall(sentence)]
+    ends = sentence.rstrip(")]\"'”’ ").endswith((".", "!", ":"))
+    if not ends or len(words) < 4 or len(_FIGURE.findall(sentence)) > len(words):
+        return False
+    return len(set(words)) >= VARIED * len(words) and not _CAPTION.search(sentence)
 
 
 def without_heading(sentence: str, section: str) -> int:
@@ -75,22 +92,61 @@ def without_heading(sentence: str, section: str) -> int:
     return len(sentence) - len(rest.lstrip()) if rest.strip() else 0
 
 
-@lru_cache(maxsize=100_000)
-def extracts(text: str, section: str = "") -> tuple[Extract, ...]:
-    """Every extract of a passage that may be quoted, by its last sentence.
+@dataclass(frozen=True)
+class Quotable:
+    """What of a passage may be quoted: its extracts by their last sentence, and all words of its sentences."""
 
-    Sentences that instruct a reader or a model are never part of one, and its last sentence is always prose.
+    extracts: tuple[Extract, ...]
+    words: frozenset[str]
+
+
+@lru_cache(maxsize=100_000)
+def quotes(text: str, section: str = "") -> Quotable:
+    """What of a passage may be quoted.
+
+    Sentences that instruct a reader or a model (`instructions.quotable`) are passed over as if they were not there:
+    they are part of no extract, and their words do not count. The last sentence of an extract is always prose. `text`
+    is the passage as it stands in the document, since marks that imitate ours give an attack away.
     """
-    cut = [_bare(text, span, section) for span in spans(text)]
+    cut = _allowed(text, [_bare(text, span, section) for span in spans(text)])
     sentences = [text[start:end] for start, end in cut]
-    barred = [is_instruction(sentence) for sentence in sentences]
+    prose = [is_prose(sentence) for sentence in sentences]
     found = []
     for core, sentence in enumerate(sentences):
-        if barred[core] or not is_prose(sentence):
+        if prose[core]:
+            first = _first(sentences, prose, core)
+            found.append(extract_of(text, _joined(text, cut[first : core + 1]), sentence))
+    words = frozenset(word for sentence in sentences for word in content_words(sentence))
+    return Quotable(tuple(found), words)
+
+
+def _allowed(text: str, whole: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The sentences that may be quoted; of one that may not, what stands before and behind the order in it.
+
+    A splitter takes `60 W. You must` for one sentence, and an order would take what was measured away with it.
+    """
+    found: list[tuple[int, int]] = []
+    for (start, end), may in zip(whole, quotable([text[start:end] for start, end in whole]), strict=True):
+        if may:
+            found.append((start, end))
             continue
-        first = _first(sentences, barred, core)
-        found.append(extract_at(text, cut[first][0], cut[core][1], sentence))
-    return tuple(found)
+        parts = _parts(text, start, end)
+        if len(parts) > 1:
+            single = quotable([text[low:high] for low, high in parts])
+            found += [part for part, alone in zip(parts, single, strict=True) if alone]
+    return found
+
+
+def _parts(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """A stretch cut behind every full stop and every closing mark before a capital."""
+    sentence = text[start:end]
+    stops = {match.start() for match in _STOP.finditer(sentence)} | {
+        match.end() for match in _CLOSING.finditer(sentence)
+    }
+    cuts = [0, *sorted(stops), len(sentence)]
+    pieces = [sentence[low:high] for low, high in pairwise(cuts)]
+    leads = [len(piece) - len(piece.lstrip()) for piece in pieces]
+    return [(start + low + lead, start + high) for (low, high), lead in zip(pairwise(cuts), leads, strict=True)]
 
 
 def _bare(text: str, span: tuple[int, int], section: str) -> tuple[int, int]:
@@ -98,21 +154,30 @@ def _bare(text: str, span: tuple[int, int], section: str) -> tuple[int, int]:
     return start + without_heading(text[start:end], section), end
 
 
-def _first(sentences: list[str], barred: list[bool], core: int) -> int:
+def _first(sentences: list[str], prose: list[bool], core: int) -> int:
     first = core
-    while first > 0 and points_back(sentences[first]) and core - first < BACK:
-        if barred[first - 1] or not is_prose(sentences[first - 1]):
-            break
+    while first > 0 and core - first < BACK and points_back(sentences[first]) and prose[first - 1]:
         first -= 1
     return first
 
 
-def extract_at(text: str, start: int, end: int, core: str) -> Extract:
-    """The characters `start` to `end` of a text as an extract; `core` is its last sentence."""
-    whole = text[start:end]
+def _joined(text: str, cut: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Sentences with nothing but white space between them as one stretch."""
+    stretches = [cut[0]]
+    for start, end in cut[1:]:
+        before = stretches[-1]
+        if text[before[1] : start].strip():
+            stretches.append((start, end))
+        else:
+            stretches[-1] = (before[0], end)
+    return tuple(stretches)
+
+
+def extract_of(text: str, stretches: tuple[tuple[int, int], ...], core: str) -> Extract:
+    """Stretches of a text as an extract; `core` is its last sentence."""
+    whole = " ".join(text[start:end] for start, end in stretches)
     return Extract(
-        start=start,
-        end=end,
+        stretches=stretches,
         text=whole,
         words=frozenset(content_words(whole)),
         core=frozenset(content_words(core)),

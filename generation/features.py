@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from generation.extracts import Extract
+from generation.extracts import Extract, quotes
 from generation.schema import Evidence, Source
 from generation.words import Rarity, content_words
 
@@ -117,7 +117,7 @@ def claim_features(asked: Asked, extract: Extract, source: Source, document: flo
     return {
         "coverage": asked.share(extract.words),
         "core coverage": asked.share(extract.core),
-        "passage coverage": asked.share(content_words(source.text)),
+        "passage coverage": asked.share(said(source)),
         "document coverage": document,
         "pairs": len(asked.pairs & word_pairs(extract.text)) / max(1, len(asked.pairs)),
         "rank": 1 / (passage.rank + 1),
@@ -133,11 +133,16 @@ def claim_features(asked: Asked, extract: Extract, source: Source, document: flo
     }
 
 
+def said(source: Source) -> frozenset[str]:
+    """The words of a source without its instructions to readers and models."""
+    return quotes(source.passage.text, source.passage.section).words
+
+
 def document_shares(asked: Asked, sources: Sequence[Source]) -> dict[str, float]:
     """Share of the question that all passages of each document hold together, by document name."""
     held: dict[str, set[str]] = {}
     for source in sources:
-        held.setdefault(source.passage.doc_name, set()).update(content_words(source.text))
+        held.setdefault(source.passage.doc_name, set()).update(said(source))
     return {name: asked.share(words) for name, words in held.items()}
 
 
@@ -150,7 +155,7 @@ def question_features(asked: Asked, evidence: Evidence, ranked: Sequence[Source]
         ranked: sources, the one of the best extract first; a source may come again.
     """
     first = set(list(dict.fromkeys(source.id for source in ranked))[:_TOP])
-    together = frozenset().union(*(content_words(source.text) for source in evidence.sources if source.id in first))
+    together = frozenset().union(*(said(source) for source in evidence.sources if source.id in first))
     return {
         "known": asked.share(word for word in asked.words if word in asked.rarity),
         "first three passages": asked.share(together),

@@ -108,15 +108,13 @@ def repeats(sentence: str, question: str) -> bool:
 def quotable(sentences: Sequence[str], question: str = "") -> Flags:
     """Which sentences of one passage, in their order, may be quoted in answer to a question; bool [n_sentences].
 
-    Not to be quoted are instructions, sentences that repeat the question, the sentence that one of these announces
-    (`Reply with the following:`) or that goes on with it, and everything behind an imitated border, since it claims
-    to come from elsewhere.
+    Not to be quoted are instructions, sentences that hold an imitated border, sentences that repeat the question, and
+    the sentence that one of these announces (`Reply with the following:`) or that goes on with it.
     """
     allowed = np.ones(len(sentences), dtype=np.bool_)
-    announced = forged = False
+    announced = False
     for row, sentence in enumerate(sentences):
-        forged = forged or has_border(sentence)
-        barred = forged or is_instruction(sentence) or repeats(sentence, question)
+        barred = has_border(sentence) or is_instruction(sentence) or repeats(sentence, question)
         goes_on = row > 0 and not allowed[row - 1] and not _begins(sentence)
         allowed[row] = not (barred or announced or goes_on)
         announced = barred and _ANNOUNCES.search(sentence) is not None
@@ -126,7 +124,7 @@ def quotable(sentences: Sequence[str], question: str = "") -> Flags:
 def _begins(sentence: str) -> bool:
     """Whether a sentence begins like one: splitting at a quoted question mark leaves one that does not."""
     first = sentence.lstrip(" ([\"“‘«„'")[:1]
-    return first.isalpha() and not first.islower()
+    return first.isdigit() or (first.isalpha() and not first.islower())
 
 
 def _said(text: str) -> str:

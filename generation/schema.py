@@ -70,7 +70,7 @@ class Source:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A passage that was retrieved and not used, and why, in words."""
+    """A passage that was retrieved and not used, or only in part, and why, in words."""
 
     chunk_id: str
     place: str
@@ -148,8 +148,9 @@ class Answer:
     """An answer, or a refusal with its reason and without claims.
 
     `sources`: all that could be cited; `removed`: how many things were taken out of a model's reply, by name
-    (`unknown sources`, `quotes not found`, `unreadable lines`); `route`: `provider/route`, empty offline;
-    `answerable`: the probability that the evidence holds an answer, None where nothing was fitted.
+    (`unknown sources`, `quotes not found`, `links`, `claims empty or too long`, `unreadable lines`, `unreadable
+    replies`); `route`: `provider/route`, empty offline; `answerable`: the probability that the evidence holds an
+    answer, None where nothing was fitted.
     """
 
     question: str

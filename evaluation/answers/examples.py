@@ -11,7 +11,7 @@ from evaluation.answers.labels import grades
 from evaluation.answers.questions import Questions
 from evaluation.judging import Judged
 from evaluation.locate import Library
-from generation.extracts import extracts
+from generation.extracts import quotes
 from generation.features import Asked, claim_features, document_shares
 from generation.schema import Evidence
 from generation.words import Rarity
@@ -32,7 +32,7 @@ def examples(evidence: Sequence[Evidence], judged: Judged, rarity: Rarity) -> pd
         shares = document_shares(asked, own.sources)
         for source in own.sources:
             passage, doc = source.passage, library.row(source.passage.doc_name)
-            for extract in extracts(source.text, passage.section):
+            for extract in quotes(passage.text, passage.section).extracts:
                 key = {
                     "row": query,
                     "qid": queries.qid[query],

@@ -20,7 +20,7 @@ from evaluation.answers.fitting import PLACES, Model, fit_logistic
 from evaluation.answers.labels import UNJUDGED
 from evaluation.answers.questions import CANNOT, Questions
 from evaluation.errors import EvaluationError
-from generation.extracts import extracts
+from generation.extracts import quotes
 from generation.features import Asked, question_features
 from generation.generators.grounded import Candidate, Grounded
 from generation.schema import Evidence
@@ -112,7 +112,7 @@ def _candidates(own: pd.DataFrame, evidence: Evidence) -> list[Candidate]:
     by_place = {
         (source.id, extract.start, extract.end): (source, extract)
         for source in evidence.sources
-        for extract in extracts(source.text, source.passage.section)
+        for extract in quotes(source.passage.text, source.passage.section).extracts
     }
     places = zip(own["source"], own["start"], own["end"], own["out"], strict=True)
     found = [Candidate(*by_place[(source, start, end)], float(out), 0.0) for source, start, end, out in places]

@@ -33,10 +33,11 @@ BLANKS = {ord(blank): " " for blank in "\n\r\t\f\v\u00a0\u2028\u2029"}
 def label(citations: pd.DataFrame, judged: Judged, questions: Questions | None = None) -> pd.DataFrame:
     """The citations with `grade`, `relevant`, `parts`, `verbatim` and `length`.
 
-    `grade` int8: the best one that the cited span overlaps, -1 where it overlaps no judged span; `relevant`: the grade
-    counts (`Questions.least`); `source_relevant`: it or the cited chunk as a whole counts; `parts` int64: the parts of
-    the question that it covers, as bits; `verbatim`: the quote is the document's text there, line breaks read as
-    blanks; `length`: characters cited. Where a collection is judged by document, a citation has the grade of its chunk.
+    `grade` int8: the best one that the cited span overlaps, -1 where it overlaps no judged span; `relevant`: the
+    grade counts (`Questions.least`); `source_relevant`: it or the cited chunk as a whole counts; `parts` int64: the
+    parts of the question that it covers, as bits; `verbatim`: the quote is the document's text there, line breaks
+    read as blanks; `length`: characters cited. Where a collection is judged by document, a citation has the grade of
+    its chunk.
 
     Raises:
         EvaluationError: a citation names an unknown question or document, or an offset outside of it.

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from generation.confidence import Confidence, rule
-from generation.extracts import Extract, extracts
+from generation.extracts import Extract, quotes
 from generation.features import Asked, claim_features, document_shares, question_features
 from generation.generator import SILENT, Listener, Tools
+from generation.instructions import repeats
 from generation.schema import Answer, Claim, Evidence, Source
+from generation.visible import without_hidden
 from generation.words import content_words
 
 NO_PASSAGE = "no passage was retrieved"
@@ -111,7 +113,9 @@ def candidates(asked: Asked, evidence: Evidence, confidence: Confidence) -> list
     found = []
     for source in evidence.sources:
         share = documents[source.passage.doc_name]
-        for extract in extracts(source.text, source.passage.section):
+        for extract in quotes(source.passage.text, source.passage.section).extracts:
+            if repeats(extract.text, asked.text):
+                continue
             features = claim_features(asked, extract, source, share)
             found.append(Candidate(source, extract, confidence.claim.probability(features), features["coverage"]))
     return sorted(found, key=lambda candidate: candidate.order)
@@ -126,8 +130,8 @@ def answerability(asked: Asked, evidence: Evidence, ranked: Sequence[Candidate],
 def _claim(candidate: Candidate, confidence: Confidence) -> Claim:
     probability = round(candidate.probability, 6)
     return Claim(
-        text=" ".join(candidate.extract.text.split()),
-        citations=(candidate.source.cite(candidate.extract.start, candidate.extract.end),),
+        text=" ".join(without_hidden(candidate.extract.text).split()),
+        citations=tuple(candidate.source.cite(*stretch) for stretch in candidate.extract.stretches),
         probability=probability,
         level=confidence.level(probability),
         rule=rule(candidate.source.passage, candidate.overlap),
