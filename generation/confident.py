@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from generation.confidence import Confidence, rule
 from generation.extracts import Extract, extract_of
-from generation.features import Asked, claim_features, document_shares, question_features
+from generation.features import Asked, claim_features, document_shares
+from generation.generators.grounded import answerability, candidates
 from generation.schema import LEVELS, LOW, Answer, Citation, Claim, Evidence, Source
 from generation.words import Rarity
 from ingestion.sentences import spans
@@ -16,7 +17,8 @@ from ingestion.sentences import spans
 def confident(answer: Answer, evidence: Evidence, rarity: Rarity, confidence: Confidence) -> Answer:
     """The answer with probability, level and rule for claims without one, and with its answerability.
 
-    A claim is as likely as its best quote; one without a citation has the probability 0.
+    A claim is as likely as its best quote; one without a citation has the probability 0. Answerability is a matter of
+    the evidence, so that it is the same for every generator.
     """
     asked = Asked(evidence.question, rarity)
     sources = {source.id: source for source in evidence.sources}
@@ -26,9 +28,9 @@ def confident(answer: Answer, evidence: Evidence, rarity: Rarity, confidence: Co
         for claim in answer.claims
     )
     answerable = answer.answerable
-    if answerable is None and evidence.sources:
-        ranked = [sources[name] for name in answer.cited] or evidence.sources
-        answerable = round(confidence.answerable.probability(question_features(asked, evidence, ranked)), 6)
+    if answerable is None:
+        ranked = candidates(asked, evidence, confidence)
+        answerable = answerability(asked, evidence, ranked, confidence) if ranked else None
     return replace(answer, claims=claims, answerable=answerable)
 
 

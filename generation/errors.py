@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from generation.router.routed import Attempt
+
 
 class GenerationError(Exception):
-    """Base of all errors of this package."""
+    """Base of all errors of this package.
+
+    `attempts`: what a router asked before it gave up, with what that cost; empty where nothing was asked.
+    """
+
+    attempts: tuple[Attempt, ...] = ()
 
 
 class RequestError(GenerationError):
@@ -31,7 +41,11 @@ class CapacityError(GenerationError):
 
 
 class AuthError(GenerationError):
-    """The key is missing, wrong, or has no right to this model; trying again cannot help."""
+    """The key is missing, wrong, or without a right; trying again cannot help."""
+
+
+class ModelAccessError(AuthError):
+    """The route has no such model, or the key no right to it; the route's other models may answer."""
 
 
 class ContextOverflowError(GenerationError):
@@ -40,6 +54,10 @@ class ContextOverflowError(GenerationError):
 
 class ProviderError(GenerationError):
     """The server answered, but not with an answer: broken JSON, a stream that ended too early, a refused request."""
+
+
+class RefusedError(ProviderError):
+    """The server's content filter stopped the request or the reply: the same model would do so again."""
 
 
 class NoEvidenceError(GenerationError):

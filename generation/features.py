@@ -40,6 +40,7 @@ _ASKS_NUMBER = re.compile(
 _WORD = re.compile(r"[\w@+-]+")
 _TOP = 3  # passages whose words count together
 _TERM = 5  # words that a term has at most
+_LEAST = 1e-6  # probability below which none is told from another
 
 
 @dataclass(frozen=True)
@@ -146,13 +147,14 @@ def document_shares(asked: Asked, sources: Sequence[Source]) -> dict[str, float]
     return {name: asked.share(words) for name, words in held.items()}
 
 
-def question_features(asked: Asked, evidence: Evidence, ranked: Sequence[Source]) -> dict[str, float]:
+def question_features(asked: Asked, evidence: Evidence, ranked: Sequence[Source], best: float) -> dict[str, float]:
     """What speaks for a question having an answer in this evidence.
 
     Args:
         asked: the question.
         evidence: what was retrieved.
         ranked: sources, the one of the best extract first; a source may come again.
+        best: the best extract's probability.
     """
     first = set(list(dict.fromkeys(source.id for source in ranked))[:_TOP])
     together = frozenset().union(*(said(source) for source in evidence.sources if source.id in first))
@@ -160,4 +162,5 @@ def question_features(asked: Asked, evidence: Evidence, ranked: Sequence[Source]
         "known": asked.share(word for word in asked.words if word in asked.rarity),
         "first three passages": asked.share(together),
         "missing names": asked.share(asked.names - together),
+        "best claim": math.log(max(best, _LEAST) / max(1 - best, _LEAST)),
     }

@@ -31,7 +31,7 @@ USAGE = """usage: python -m evaluation.answers [strategies=[bm25,rrf]] [most_wro
 Fits, on development questions, how probable it is that a quoted claim answers its question, and below which
 probability a question is refused; writes conf/confidence/<name>.yaml, which answers then use by confidence=<name>.
 strategies   whose passages are learnt from; a question counts the same in each
-most_wrong   share of answerable questions that may be refused
+most_wrong   share of questions that may be refused although their passages hold an answer
 out          default conf/confidence/default.yaml
 corpus.*, benchmark.*, ingest.*, chunker.*, context.* name papers, questions and context as in run_eval.py."""
 HEAD = "# Made by `python -m evaluation.answers`; the figures under `fitted` are out of fold.\n"

@@ -16,9 +16,10 @@ from scipy.special import logit
 
 from evaluation.answers.curves import area, choose, tradeoff
 from evaluation.answers.examples import PLACE
+from evaluation.answers.fitted import apply
 from evaluation.answers.fitting import PLACES, Model, fit_logistic
 from evaluation.answers.labels import UNJUDGED
-from evaluation.answers.questions import CANNOT, Questions
+from evaluation.answers.questions import Questions
 from evaluation.errors import EvaluationError
 from generation.extracts import quotes
 from generation.features import Asked, question_features
@@ -48,7 +49,7 @@ def fit(samples: Sequence[Sample], questions: Questions, rarity: Rarity, seed: i
         questions: of the same benchmark.
         rarity: of the corpus.
         seed: of the folds.
-        most_wrong: share of answerable development questions that may be refused.
+        most_wrong: share of development questions that may be refused although their passages hold an answer.
 
     Raises:
         EvaluationError: too few documents or labels.
@@ -62,11 +63,11 @@ def fit(samples: Sequence[Sample], questions: Questions, rarity: Rarity, seed: i
     scaled = fit_logistic(
         pd.DataFrame({"logit": logit(chosen["out"])}), chosen["right"], list(chosen["cluster"]), seed
     )
+    table = table.assign(out=apply(scaled.model, {"logit": logit(table["out"])}))
     asked = pd.concat([_asked(sample, table[table["arm"] == sample.arm], rarity) for sample in samples])
-    able = (questions.table.loc[asked["qid"], "state"] != CANNOT).to_numpy(np.float64)
-    features = asked.drop(columns=["qid", "cluster", "arm"])
-    answerable = fit_logistic(features, able, list(asked["cluster"]), seed)
-    curve = tradeoff(answerable.out_of_fold, able == 0)
+    features = asked.drop(columns=["qid", "cluster", "holds"])
+    answerable = fit_logistic(features, asked["holds"], list(asked["cluster"]), seed)
+    curve = tradeoff(answerable.out_of_fold, (asked["holds"] == 0).to_numpy())
     refuse = choose(curve, most_wrong)
     if np.isnan(refuse):
         raise EvaluationError("no threshold keeps to the share of wrong refusals; raise most_wrong")
@@ -92,13 +93,14 @@ def _chosen(sample: Sample, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _asked(sample: Sample, rows: pd.DataFrame, rarity: Rarity) -> pd.DataFrame:
-    """One row per question: the features of answerability, by out-of-fold probabilities of its extracts."""
+    """One row per question: whether its passages hold an answer, and what speaks for that, out of fold."""
     found = []
     for own, evidence in _by_question(sample, rows):
         ranked = _candidates(own, evidence)
         sources = [candidate.source for candidate in ranked]
-        features = question_features(Asked(evidence.question, rarity), evidence, sources)
-        found.append({"qid": own["qid"].iloc[0], "cluster": own["cluster"].iloc[0], "arm": sample.arm, **features})
+        features = question_features(Asked(evidence.question, rarity), evidence, sources, ranked[0].probability)
+        key = {"qid": own["qid"].iloc[0], "cluster": own["cluster"].iloc[0], "holds": own["right"].max()}
+        found.append({**key, **features})
     return pd.DataFrame(found)
 
 

@@ -11,22 +11,19 @@ import numpy.typing as npt
 from evaluation.errors import EvaluationError
 from retrieval.schema import Floats
 
-LOGISTIC, ISOTONIC = "logistic", "isotonic"
-
 
 def apply(model: Mapping[str, Any], columns: Mapping[str, npt.ArrayLike]) -> Floats:
     """Probabilities by a fitted model, float64 [n].
 
     Args:
-        model: as `fitting` returns it, JSON-able. Logistic: `intercept` and `features`, by name `mean`, `scale` and
-            `weight`, z = intercept + sum of weight * (value - mean) / scale, 1 / (1 + exp(-z)). Isotonic: `name` of
-            the one column, `scores` ascending, `probabilities`; linear between these knots, constant beyond.
+        model: as `fitting` returns it, JSON-able: `intercept` and `features`, by name `mean`, `scale` and `weight`;
+            z = intercept + sum of weight * (value - mean) / scale, 1 / (1 + exp(-z)).
         columns: [n] each, by name; others than the model's are not looked at. A data frame serves too.
 
     Raises:
         EvaluationError: a column is missing, or a value in it is not finite.
     """
-    names = [model["name"]] if model["kind"] == ISOTONIC else list(model["features"])
+    names = list(model["features"])
     missing = [name for name in names if name not in columns]
     if missing:
         raise EvaluationError(f"the calibration needs {missing[0]!r}; fit it again with the features there are")
@@ -34,8 +31,6 @@ def apply(model: Mapping[str, Any], columns: Mapping[str, npt.ArrayLike]) -> Flo
     broken = np.flatnonzero(~np.isfinite(values).all(axis=0))
     if len(broken):
         raise EvaluationError(f"feature {str(names[broken[0]])!r} holds a value that is not finite")
-    if model["kind"] == ISOTONIC:
-        return np.asarray(np.interp(values[:, 0], model["scores"], model["probabilities"]))
     rows = model["features"].values()
     mean, scale, weight = (np.asarray([row[key] for row in rows]) for key in ("mean", "scale", "weight"))
     return logistic((values - mean) / scale @ weight + float(model["intercept"]))

@@ -1,11 +1,11 @@
-"""Fit probabilities to labels of development questions, whole documents left out in turn, and choose thresholds.
+"""Fit probabilities to labels of development questions, whole documents left out in turn.
 
-The thresholds of levels are chosen on out-of-fold probabilities: those of the fit itself look better than they are.
+Thresholds are chosen on out-of-fold probabilities: those of the fit itself look better than they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from evaluation.answers.fitted import ISOTONIC, LOGISTIC, apply
+from evaluation.answers.fitted import apply
 from evaluation.errors import EvaluationError
-from evaluation.stats import wilson
 from evaluation.tune.folds import make_folds
-from generation.schema import HIGH, MEDIUM
 from retrieval.schema import Floats
 
 FOLDS = 5
-PLACES = 6  # of coefficients and knots: what solvers agree on, so that equal data give equal bytes
+PLACES = 6  # of coefficients: what solvers agree on, so that equal data give equal bytes
 Model = dict[str, Any]
 
 
@@ -58,46 +56,7 @@ def fit_logistic(
         EvaluationError: labels of one sort only (also in the training part of a fold), a value that is not finite, or
             fewer than two documents.
     """
-    table = _ordered(features, labels, clusters)
-
-    def fit(rows: pd.DataFrame, known: Floats) -> Model:
-        return _logistic(rows, known, strength)
-
-    return _cross_validated(table, list(features.columns), fit, seed, n_folds)
-
-
-def fit_isotonic(
-    scores: pd.Series, labels: npt.ArrayLike, clusters: Sequence[str], seed: int, n_folds: int = FOLDS
-) -> Fit:
-    """Isotonic regression of labels on one score (scikit-learn); the score's name is the feature's.
-
-    No number of labels shows a probability of 0 or 1: the ends are 1 / (n + 2) and (n + 1) / (n + 2) (Laplace).
-    Arguments and errors as in `fit_logistic`.
-    """
-    features = pd.DataFrame({str(scores.name or "score"): scores.to_numpy(np.float64)})
-    return _cross_validated(_ordered(features, labels, clusters), list(features.columns), _isotonic, seed, n_folds)
-
-
-def threshold(
-    probability: Floats, label: Floats, target: float, below: float = np.inf, confidence: float = 0.95
-) -> float | None:
-    """The lowest probability at which claims from there on (and under `below`) are right often enough.
-
-    Often enough: the lower end of Wilson's interval of their rate is at least `target`. None where no probability
-    will do. It is chosen among many, so that on other questions the rate is a little lower: aim above the goal.
-    """
-    own = probability < below
-    levels, at = np.unique(-probability[own], return_inverse=True)
-    count = np.cumsum(np.bincount(at.reshape(-1), minlength=len(levels)))
-    right = np.cumsum(np.bincount(at.reshape(-1), weights=label[own], minlength=len(levels)))
-    enough = np.flatnonzero(wilson(right, count, confidence)[0] >= target) if len(levels) else np.zeros(0, np.intp)
-    return float(-levels[enough[-1]]) if len(enough) else None
-
-
-def thresholds(probability: Floats, label: Floats, high: float, medium: float) -> dict[str, float | None]:
-    """The least probabilities of HIGH and MEDIUM, by their targets; MEDIUM from the claims that are not HIGH."""
-    top = threshold(probability, label, high)
-    return {HIGH: top, MEDIUM: threshold(probability, label, medium, np.inf if top is None else top)}
+    return _cross_validated(_ordered(features, labels, clusters), list(features.columns), strength, seed, n_folds)
 
 
 def _ordered(features: pd.DataFrame, labels: npt.ArrayLike, clusters: Sequence[str]) -> pd.DataFrame:
@@ -120,7 +79,7 @@ def _ordered(features: pd.DataFrame, labels: npt.ArrayLike, clusters: Sequence[s
 
 
 def _cross_validated(
-    table: pd.DataFrame, names: Sequence[str], fit: Callable[[pd.DataFrame, Floats], Model], seed: int, n_folds: int
+    table: pd.DataFrame, names: Sequence[str], strength: float, seed: int, n_folds: int
 ) -> Fit:
     label = table["_label"].to_numpy(np.float64)
     rows = table[list(names)]
@@ -130,10 +89,10 @@ def _cross_validated(
         inside = folds != fold
         if len(np.unique(label[inside])) < 2:
             raise EvaluationError("too few documents to calibrate on: without some of them all labels are equal")
-        found[~inside] = apply(fit(rows[inside], label[inside]), rows[~inside])
+        found[~inside] = apply(_logistic(rows[inside], label[inside], strength), rows[~inside])
     place = np.empty(len(table))
     place[table.index.to_numpy()] = found
-    return Fit(fit(rows, label), place)
+    return Fit(_logistic(rows, label, strength), place)
 
 
 def _logistic(rows: pd.DataFrame, label: Floats, strength: float) -> Model:
@@ -145,17 +104,4 @@ def _logistic(rows: pd.DataFrame, label: Floats, strength: float) -> Model:
     found = LogisticRegression(C=strength, tol=1e-9, max_iter=10_000).fit((values - means) / scales, label)
     columns = zip(rows.columns, means.tolist(), scales.tolist(), found.coef_[0].round(PLACES).tolist(), strict=True)
     features = {str(name): {"mean": mean, "scale": scale, "weight": weight} for name, mean, scale, weight in columns}
-    return {"kind": LOGISTIC, "intercept": round(float(found.intercept_[0]), PLACES), "features": features}
-
-
-def _isotonic(rows: pd.DataFrame, label: Floats) -> Model:
-    from sklearn.isotonic import IsotonicRegression
-
-    n = len(label)
-    found = IsotonicRegression(y_min=1 / (n + 2), y_max=(n + 1) / (n + 2)).fit(rows.to_numpy(np.float64)[:, 0], label)
-    return {
-        "kind": ISOTONIC,
-        "name": str(rows.columns[0]),
-        "scores": found.X_thresholds_.tolist(),
-        "probabilities": found.y_thresholds_.round(PLACES).tolist(),
-    }
+    return {"intercept": round(float(found.intercept_[0]), PLACES), "features": features}

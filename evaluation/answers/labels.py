@@ -40,18 +40,17 @@ def label(citations: pd.DataFrame, judged: Judged, questions: Questions | None =
     its chunk.
 
     Raises:
-        EvaluationError: a citation names an unknown question or document, or an offset outside of it.
+        EvaluationError: a citation names an unknown question, document or chunk, or an offset outside of it.
     """
     known = questions or Questions.of(judged)
     if judged.corpus is None:
         raise EvaluationError("citations can be labelled only over a corpus; there are only outside runs here")
     query, doc = _rows(citations, judged)
     start, end = (citations[name].to_numpy(np.int64) for name in ("char_start", "char_end"))
-    if judged.spans is None:
-        grade, parts = _by_chunk(citations["chunk_id"], query, judged, known.least)
-    else:
+    by_chunk, parts = _by_chunk(citations["chunk_id"], query, judged, known.least)
+    grade = by_chunk
+    if judged.spans is not None:
         grade, parts = grades(judged, query, doc, start, end, known.least)
-    by_chunk = _by_chunk(citations["chunk_id"], query, judged, known.least)[0]
     return citations.assign(
         grade=grade,
         relevant=grade >= known.least,
@@ -146,7 +145,7 @@ def _overlaps(spans: Spans, query: Longs, doc: Longs, start: Longs, end: Longs) 
 
 
 def _by_chunk(chunks: pd.Series, query: Longs, judged: Judged, least: int) -> tuple[npt.NDArray[np.int8], Longs]:
-    """Grade of the cited chunk, for collections that are judged by document."""
+    """Grade of the cited chunk, and bit 0 where it counts: the only part of collections judged by document."""
     row_of = {name: row for row, name in enumerate(judged.ids)}
     qrels, chunk = judged.qrels, _numbered(chunks, row_of, "chunk")
     grade = np.full(len(query), UNJUDGED, dtype=np.int8)

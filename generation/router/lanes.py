@@ -9,7 +9,15 @@ from dataclasses import dataclass, replace
 from time import time
 from typing import TYPE_CHECKING
 
-from generation.errors import AuthError, GenerationError, QuotaError, RateLimitError, RequestError
+from generation.errors import (
+    AuthError,
+    GenerationError,
+    ModelAccessError,
+    QuotaError,
+    RateLimitError,
+    RefusedError,
+    RequestError,
+)
 from generation.router.breaker import OPEN, Admission, Breaker
 from generation.router.clock import Clock, SystemClock
 from generation.router.limits import Limiter, Limits
@@ -41,6 +49,7 @@ class Lane:
         self._clock = clock
         self._lock = threading.Lock()
         self._rests_until = -math.inf
+        self._closed: dict[str, str] = {}
         self._sums = RouteState(name)
 
     def rests(self) -> float:
@@ -52,12 +61,15 @@ class Lane:
         """Seconds until something may be sent, as far as is known; 0 where something may or a probe is on its way."""
         return max(self.rests(), self.breaker.status().seconds)
 
-    def shut(self) -> bool:
-        """Whether nothing may be sent now."""
-        return self.rests() > 0 or self.breaker.refuses()
+    def shut(self, model: str) -> bool:
+        """Whether nothing may be sent to a model now."""
+        return self._closed_to(model) is not None or self.rests() > 0 or self.breaker.refuses()
 
-    def obstacle(self) -> GenerationError | None:
-        """Why nothing may be sent now, None where something may."""
+    def obstacle(self, model: str) -> GenerationError | None:
+        """Why nothing may be sent to a model now, None where something may."""
+        closed = self._closed_to(model)
+        if closed is not None:
+            return ModelAccessError(f"{closed} (so it said before; it is not asked again until the next start)")
         if self.breaker.refuses():
             return self._open()
         seconds = self.rests()
@@ -65,11 +77,25 @@ class Lane:
             return RateLimitError(f"{self.name} asked to wait another {seconds:.1f} s", retry_after=seconds)
         return None
 
-    def failed(self, admission: Admission, error: GenerationError, policy: RetryPolicy) -> None:
-        """Let an error count: for the breaker, for the pause, and in the sums."""
+    def admit(self, model: str) -> Admission | None:
+        """The right to send one request to a model; None where nothing may be sent now."""
+        if self._closed_to(model) is not None or self.rests() > 0:
+            return None
+        return self.breaker.admit()
+
+    def failed(self, admission: Admission, error: GenerationError, policy: RetryPolicy, model: str) -> None:
+        """Let an error of a model count: for the breaker, for the pause, and in the sums.
+
+        A refused key closes the route, a refused model that model alone, both until the process ends.
+        """
         kind = type(error)
-        if isinstance(error, AuthError):
+        if isinstance(error, ModelAccessError):
+            with self._lock:
+                self._closed[model] = str(error)
+        elif isinstance(error, AuthError):
             self.breaker.open_for(math.inf, kind)
+        elif isinstance(error, RefusedError):  # a server that filters is one that works
+            self.breaker.succeed(admission)
         elif isinstance(error, QuotaError):
             self.breaker.open_for(policy.quota, kind)
         elif isinstance(error, BREAKAGE):
@@ -114,6 +140,11 @@ class Lane:
                 minute_output_tokens=used.output_tokens,
                 written=now,
             )
+
+    def _closed_to(self, model: str) -> str | None:
+        """What the server said when it refused a model; None where it did not."""
+        with self._lock:
+            return self._closed.get(model)
 
     def _rest(self, seconds: float) -> None:
         with self._lock:

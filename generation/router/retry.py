@@ -11,9 +11,11 @@ from generation.errors import (
     CapacityError,
     ContextOverflowError,
     GenerationError,
+    ModelAccessError,
     ProviderError,
     QuotaError,
     RateLimitError,
+    RefusedError,
     RequestError,
 )
 from generation.router.clock import POLL
@@ -28,15 +30,17 @@ USEFUL: tuple[type[GenerationError], ...] = (
     AuthError,
 )
 
-BREAKAGE = (CapacityError, ProviderError)  # what a breaker counts as failure
+BREAKAGE = (CapacityError, ProviderError)  # what a breaker counts as failure, but for RefusedError
 REFUSED = (RateLimitError, QuotaError, AuthError, ContextOverflowError)  # the server did no work for it
 
 REMEDIES: dict[type[GenerationError], str] = {
     RateLimitError: "wait, lower the route's limits, or configure another route",
     CapacityError: "try again later, or configure another route",
     ContextOverflowError: "shorten the context, or configure a model with a larger window",
+    RefusedError: "put the question or the passages differently, or choose another model",
     ProviderError: "try again, or choose another model",
     QuotaError: "raise the quota or pay at the provider, or configure another route",
+    ModelAccessError: "correct the model's name, get the right to it, or choose another model",
     AuthError: "set a valid key with the right to this model",
 }
 
@@ -75,7 +79,7 @@ class RetryPolicy:
         """How many requests one model of one route gets where they end like this."""
         if isinstance(error, CapacityError):
             return self.attempts
-        return 2 if isinstance(error, ProviderError) else 1
+        return 2 if isinstance(error, ProviderError) and not isinstance(error, RefusedError) else 1
 
     def backoff(self, repetition: int, rng: np.random.Generator) -> float:
         """Seconds before a repetition, from 1: exponential with full jitter.

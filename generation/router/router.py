@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from generation.errors import (
+    AuthError,
     CancelledError,
     ContextOverflowError,
     GenerationError,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from generation.router.routes import RouteSettings
 
 _LOG = logging.getLogger("rankproof.router")
+FOR_GOOD = (AuthError, ContextOverflowError)  # no waiting changes it
 
 
 @dataclass
@@ -57,7 +59,8 @@ class _Journey:
 
     def lose(self, target: Target, error: GenerationError, shut: bool = False) -> None:
         """Remember why a target gave no reply (`shut`: it was not asked); a later reason replaces an earlier one."""
-        self.losses[target.name, target.model] = Loss(target, error, shut or isinstance(error, RateLimitError))
+        passing = isinstance(error, RateLimitError) or (shut and not isinstance(error, FOR_GOOD))
+        self.losses[target.name, target.model] = Loss(target, error, passing)
         self.last = error
         if isinstance(error, ContextOverflowError) and not isinstance(error, LimitOverflowError):
             self.too_long.add(target.model)
@@ -186,12 +189,12 @@ class Router:
 
     def _try(self, journey: _Journey, lane: Lane, target: Target) -> Routed | None:
         """Ask one target until it answers or is lost; None where it is."""
-        obstacle = lane.obstacle()
+        obstacle = lane.obstacle(target.model)
         if obstacle is None and target.model in journey.too_long:
             obstacle = ContextOverflowError(f"the prompt is too long for {target.model}, as another route said")
         if obstacle is not None:
             journey.attempts.append(Attempt(target, SKIPPED, _name(obstacle)))
-            journey.lose(target, obstacle, shut=not isinstance(obstacle, ContextOverflowError))
+            journey.lose(target, obstacle, shut=True)
             return None
         tries = 0
         while True:
@@ -201,14 +204,15 @@ class Router:
             except (CancelledError, SpendingCapError):
                 raise
             except RouteShutError:
-                obstacle = lane.obstacle() or RateLimitError(f"{lane.name} was shut for a moment", 0.0)
+                obstacle = lane.obstacle(target.model)
+                obstacle = obstacle or RateLimitError(f"{lane.name} was shut for a moment", 0.0)
                 journey.lose(target, obstacle, shut=True)
                 return None
             except GenerationError as error:
                 journey.lose(target, error)
                 if journey.stream.spoiled:
                     raise self._failure(journey) from error
-                if tries >= self._policy.tries(error) or lane.shut():
+                if tries >= self._policy.tries(error) or lane.shut(target.model):
                     return None
             with self._rng_lock:
                 seconds = self._policy.backoff(tries, self._rng)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 from generation.errors import CancelledError, GenerationError
@@ -137,9 +138,9 @@ class Sender:
         hold = self.spending.reserve(target, self.client.price(target, inputs, outputs), cancelled)
         ticket = None
         try:
-            ticket = lane.limiter.acquire(inputs, outputs, cancelled, lane.shut)
+            ticket = lane.limiter.acquire(inputs, outputs, cancelled, partial(lane.shut, target.model))
             check_cancelled(cancelled)
-            admission = None if lane.rests() > 0 else lane.breaker.admit()
+            admission = lane.admit(target.model)
             if admission is None:
                 raise RouteShutError(lane.name)
         except BaseException as error:
@@ -171,7 +172,7 @@ class Sender:
 
     def _let_count(self, lane: Lane, booking: _Booking, error: BaseException) -> None:
         if isinstance(error, GenerationError) and not isinstance(error, CancelledError):
-            lane.failed(booking.admission, error, self.policy)
+            lane.failed(booking.admission, error, self.policy, booking.hold.target.model)
         else:
             lane.breaker.release(booking.admission)
 
