@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.answers.request import AnswerRequest
 from evaluation.judging import Judged, count_uncovered
 from evaluation.request import Request
 from evaluation.results import code_version, versions
@@ -34,6 +35,7 @@ def describe(request: Request, judged: Mapping[str, Judged], seconds: float) -> 
         "chunkings": chunkings,
         "sweep": request.sweep[0] if request.sweep else None,
         "strategies": {spec.name: fingerprint(spec.stage) for spec in request.arms},
+        "answers": None if request.answers is None else _answers(request.answers, first),
         "code": code_version(),
         "packages": versions(),
         "config": request.config,
@@ -41,6 +43,13 @@ def describe(request: Request, judged: Mapping[str, Judged], seconds: float) -> 
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     identifier = fingerprint({"content": content, "time": stamp, "out": str(request.out)})[:16]
     return {**content, "run_id": identifier, "time": stamp, "seconds": seconds}
+
+
+def _answers(wanted: AnswerRequest, judged: Judged) -> dict[str, Any]:
+    """Who answers from what, and the judged quotes that grade citations; the benchmark's digest lacks them."""
+    extracts = judged.benchmark.extracts
+    digest = fingerprint(sorted(extracts, key=fingerprint)) if extracts else None
+    return {**wanted.described(), "extracts": {"quotes": len(extracts), "digest": digest}}
 
 
 def _benchmark(judged: Judged) -> dict[str, Any]:

@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluation.errors import EvaluationError, RequestError
+from generation.errors import GenerationError
+from generation.errors import RequestError as ModelRequestError
+from generation.router.guard import redacted
 from ingestion.config import nearest, whole_number
 from ingestion.errors import ConfigError, IngestionError
 from retrieval.errors import RetrievalError
@@ -98,7 +101,7 @@ def read_options(arguments: Sequence[str], known: Iterable[str], groups: Sequenc
 
 
 def run_command(name: str, usage: str, arguments: Sequence[str], action: Callable[[Sequence[str]], int]) -> int:
-    """Carry out a command: help on request, errors on standard error; returns the exit code.
+    """Carry out a command: help on request, errors on standard error and without keys; returns the exit code.
 
     0 is success, 2 a wrong request, 1 everything else that went wrong.
     """
@@ -112,7 +115,7 @@ def run_command(name: str, usage: str, arguments: Sequence[str], action: Callabl
     except BrokenPipeError:  # whoever reads has seen enough (`| head`); nothing is left to be flushed at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (EvaluationError, IngestionError, RetrievalError) as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        wrong = isinstance(error, ConfigError | EvaluationError) and not isinstance(error, RefusedError)
-        return WRONG_REQUEST if wrong else FAILURE
+    except (EvaluationError, IngestionError, RetrievalError, GenerationError) as error:
+        print(redacted(f"{name}: {error}"), file=sys.stderr)
+        wrong = isinstance(error, ConfigError | EvaluationError | ModelRequestError)
+        return WRONG_REQUEST if wrong and not isinstance(error, RefusedError) else FAILURE

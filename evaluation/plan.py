@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from evaluation.answers.request import AnswerRequest, models
+from evaluation.answers.tables import NONE, ORACLE, RETRIEVED
 from evaluation.arms import absence
 from evaluation.judging import load_chunks
 from evaluation.request import Request
@@ -25,6 +27,7 @@ SECONDS_PER_EMBEDDED_CHUNK = 0.1
 SECONDS_PER_STAGE = 0.5
 CHUNKS_PER_PDF = 30
 SECONDS_PER_PAIR = 0.1
+SECONDS_PER_ANSWER = 0.01  # without a model
 EMBEDS = (Dense, LateInteraction, Specter2, Splade)  # stages that run a transformer over every chunk
 
 
@@ -37,6 +40,10 @@ def plan(request: Request, benchmark: Benchmark, store: ArtifactStore) -> str:
         lines += said
         seconds += cost
     lines += [f"outside    {name}: {path}" for name, path in request.outside.items()]
+    if request.answers is not None:
+        said, cost = _answers(request.answers, len(request.arms) + len(request.outside), len(benchmark.queries))
+        lines += said
+        seconds += cost
     lines.append(f"results    {request.out}")
     lines.append(f"about {_duration(seconds)} of work on 2 cores (an estimate from typical rates)")
     return "\n".join(lines)
@@ -60,6 +67,28 @@ def _arms(request: Request, benchmark: Benchmark, store: ArtifactStore, label: s
         total = len(walk(arm.stage))
         state = "cached" if not new else f"{len(new)} of {total} stages to run" + ("" if cost else ", all shared")
         lines.append(f"{'cached ' if not new else 'run    '}    {arm.name}: {state}")
+    return lines, seconds
+
+
+def _answers(wanted: AnswerRequest, rankings: int, questions: int) -> tuple[list[str], float]:
+    """What generators are asked, how many requests to a model that makes at most, and the seconds of the others."""
+    over = {
+        RETRIEVED: f"{rankings} ranking{'' if rankings == 1 else 's'}",
+        NONE: "nothing",
+        ORACLE: "judged evidence",
+    }
+    contexts = sum(rankings if context == RETRIEVED else 1 for context in wanted.contexts)
+    answers = questions * contexts
+    lines, seconds = [], 0.0
+    for name in wanted.generators:
+        said = f"answers    {name}: {answers} answers over {', '.join(over[context] for context in wanted.contexts)}"
+        router = wanted.routers.get(name)
+        if router is None:
+            lines.append(f"{said}; no request to a model")
+            seconds += SECONDS_PER_ANSWER * answers
+        else:
+            chain = ", then ".join(models(router))
+            lines.append(f"{said}; at most {answers} requests and their repairs, to {chain}")
     return lines, seconds
 
 

@@ -4,6 +4,8 @@ A page marks the place of a table by the name of a results folder:
 
     <!-- results: bundled-core -->
     <!-- /results -->
+
+and that of the tables about answers by `answers` instead of `results`.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from evaluation.answers import published
 from evaluation.errors import RequestError
 from evaluation.options import read_options, run_command
 from evaluation.table import as_markdown
@@ -24,8 +27,9 @@ from ingestion.artifacts import write_atomic
 USAGE = """usage: python -m evaluation.publish runs=<folder> into=[README.md,docs/benchmark.md]
 
 Fills every place `<!-- results: <name> -->` ... `<!-- /results -->` of the pages with the table of the results folder
-<folder>/<name>: every strategy with its intervals, N, split and verdict."""
-PLACE = re.compile(r"(<!-- results: ([\w.-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)
+<folder>/<name>: every strategy with its intervals, N, split and verdict; and every place `<!-- answers: <name> -->`
+... `<!-- /answers -->` with the tables about its answers."""
+PLACE = re.compile(r"(<!-- (results|answers): ([\w.-]+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 COLUMNS = ("RR", "R@5", "Judged@5")
 
 
@@ -63,10 +67,11 @@ def fill(text: str, folder: Path, page: str) -> str:
         raise RequestError(f"{page}: no <!-- results: <name> --> ... <!-- /results -->")
 
     def filled(place: re.Match[str]) -> str:
-        results = folder / place[2]
-        if not (results / "summary.parquet").is_file():
-            raise RequestError(f"{page}: no results in {results}")
-        return f"{place[1]}{table(results)}\n{place[3]}"
+        results = folder / place[3]
+        file, made = ("summary.parquet", table) if place[2] == "results" else (published.FILE, published.table)
+        if not (results / file).is_file():
+            raise RequestError(f"{page}: no {place[2]} in {results}")
+        return f"{place[1]}{made(results)}\n{place[4]}"
 
     return PLACE.sub(filled, text)
 

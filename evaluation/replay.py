@@ -105,8 +105,12 @@ def _read(folder: Path, name: str) -> dict[str, Any]:
 
 
 def _complete(recorded: Mapping[str, Any], default: Mapping[str, Any], moved: Mapping[str, str]) -> dict[str, Any]:
-    """The recorded configuration with present defaults for keys that it did not have yet, and with moved paths."""
+    """The recorded configuration with present defaults for keys that it did not have yet, and with moved paths.
+
+    Generators are left out: their answers lie in the folder, and to ask them again may need keys and money.
+    """
     plain = {**default, **recorded, "eval": {**default["eval"], **recorded["eval"]}, "plan": False}
+    plain |= {"generator": None, "generators": []}
     for key, path in moved.items():
         if key not in PATHS:
             raise ReplayError(f"{key}: unknown key{nearest(key, PATHS)}")

@@ -107,6 +107,11 @@ def read_request(
     answers = read_answers(plain, typed)
     if answers and ablation and ablation.chunkers:
         raise RequestError("a sweep over chunkers runs no generator; leave generator= and generators= out")
+    if answers and benchmark.judges_documents and not arms:
+        raise RequestError(
+            "generators quote from a corpus, and runs made elsewhere that are judged by document have none; add a"
+            " strategy of ours (suite= or strategy=), or leave generator= and generators= out"
+        )
     stamp = f"{sweep[0]}-{sweep[1]}" if sweep else time.strftime("%Y%m%d-%H%M%S")
     return Request(
         name=name,

@@ -95,15 +95,16 @@ def evaluate(request: Request, inputs: Inputs, store: ArtifactStore) -> Outcome:
 
 
 def answered(request: Request, wanted: AnswerRequest, part: Part, store: ArtifactStore) -> AnswerFindings:
-    """What generators make of the rankings of the arms that ran."""
+    """What generators make of the rankings of the arms that ran, runs made elsewhere among them."""
     judged = part.judged
-    if judged.corpus is None:
-        raise RequestError("answers need a corpus; these are outside runs alone")
+    assert judged.corpus is not None
     stages = {spec.name: spec.stage for spec in request.arms}
-    arms = [(arm, stages[arm.name]) for arm in part.arms if arm.run is not None and arm.name in stages]
+    arms = [(arm, stages.get(arm.name)) for arm in part.arms if arm.run is not None]
     tables = run_generators(wanted, arms, judged, Context(judged.corpus, store, request.depth, request.seed))
     rules = Rules.read({**request.evaluation, "comparisons": [], "baseline": None}, [])
-    return assemble(tables, judged, rules, request.evaluation, request.seed, primary=wanted.primary)
+    return assemble(
+        tables, judged, rules, request.evaluation, request.seed, primary=wanted.primary, yardstick=wanted.yardstick
+    )
 
 
 def run_part(request: Request, inputs: Inputs, store: ArtifactStore, label: str) -> Part:

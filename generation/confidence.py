@@ -26,9 +26,18 @@ class Logistic:
     intercept: float
 
     def probability(self, features: Mapping[str, float]) -> float:
-        """The probability for one set of features, by name."""
+        """The probability for one set of features, by name; features that were not fitted do not count.
+
+        Raises:
+            RequestError: a fitted feature is not among them.
+        """
         columns = zip(self.names, self.means, self.scales, self.weights, strict=True)
-        total = self.intercept + sum(w * (features[name] - mean) / scale for name, mean, scale, w in columns)
+        try:
+            total = self.intercept + sum(w * (features[name] - mean) / scale for name, mean, scale, w in columns)
+        except KeyError as error:
+            raise RequestError(
+                f"feature {error} is not known; make the fit anew: python -m evaluation.answers"
+            ) from None
         return 1 / (1 + math.exp(-max(-60.0, min(60.0, total))))
 
     @staticmethod
@@ -36,14 +45,17 @@ class Logistic:
         """From `{intercept: 0.1, features: {coverage: {mean: 0.4, scale: 0.2, weight: 1.1}}}`.
 
         Raises:
-            RequestError: a key is missing or no number.
+            RequestError: a key is missing or no finite number, or a scale is not above 0.
         """
         try:
             rows = plain["features"]
             means, scales, weights = (
                 tuple(float(rows[name][key]) for name in rows) for key in ("mean", "scale", "weight")
             )
-            return Logistic(tuple(rows), means, scales, weights, float(plain["intercept"]))
+            intercept = float(plain["intercept"])
+            if not all(map(math.isfinite, (intercept, *means, *scales, *weights))) or min(scales, default=1.0) <= 0:
+                raise ValueError("a number is not finite, or a scale not above 0")
+            return Logistic(tuple(rows), means, scales, weights, intercept)
         except (KeyError, TypeError, ValueError) as error:
             raise RequestError(
                 f"{where}: no fitted model ({error}); make it anew with python -m evaluation.answers"
@@ -73,16 +85,20 @@ class Confidence:
         """From a composed `conf/confidence/<name>.yaml`.
 
         Raises:
-            RequestError: a key is missing or no number.
+            RequestError: a key is missing or no number, or a threshold no probability.
         """
         try:
-            thresholds = [float(plain[key]) for key in ("refuse", "high", "medium")]
+            refuse, high, medium = (float(plain[key]) for key in ("refuse", "high", "medium"))
         except (KeyError, TypeError, ValueError) as error:
             raise RequestError(f"{where}: threshold {error} is missing or no number") from None
+        if not (0 <= refuse <= 1 and 0 <= medium <= high <= 1):
+            raise RequestError(f"{where}: refuse={refuse}, medium={medium}, high={high} must be 0 to 1 and ascend")
         return Confidence(
             Logistic.read(plain.get("claim", {}), f"{where}.claim"),
             Logistic.read(plain.get("answerable", {}), f"{where}.answerable"),
-            *thresholds,
+            refuse,
+            high,
+            medium,
         )
 
 

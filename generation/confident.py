@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from generation.confidence import Confidence, rule
 from generation.extracts import Extract, extract_of
@@ -14,43 +15,56 @@ from generation.words import Rarity
 from ingestion.sentences import spans
 
 
-def confident(answer: Answer, evidence: Evidence, rarity: Rarity, confidence: Confidence) -> Answer:
-    """The answer with probability, level and rule for claims without one, and with its answerability.
+@dataclass(frozen=True)
+class Judge:
+    """How sure one can be of claims over one evidence; it works out what they share once."""
 
-    A claim is as likely as its best quote; one without a citation has the probability 0. Answerability is a matter of
-    the evidence, so that it is the same for every generator.
-    """
-    asked = Asked(evidence.question, rarity)
-    sources = {source.id: source for source in evidence.sources}
-    shares = document_shares(asked, evidence.sources)
-    claims = tuple(
-        claim if claim.probability is not None else _judged(claim, asked, sources, shares, confidence)
-        for claim in answer.claims
-    )
-    answerable = answer.answerable
-    if answerable is None:
-        ranked = candidates(asked, evidence, confidence)
-        answerable = answerability(asked, evidence, ranked, confidence) if ranked else None
-    return replace(answer, claims=claims, answerable=answerable)
+    evidence: Evidence
+    rarity: Rarity
+    confidence: Confidence
 
+    def claim(self, claim: Claim) -> Claim:
+        """The claim with probability, level and rule; as it is where it has a probability.
 
-def _judged(
-    claim: Claim,
-    asked: Asked,
-    sources: Mapping[str, Source],
-    shares: Mapping[str, float],
-    confidence: Confidence,
-) -> Claim:
-    if not claim.citations:
-        return replace(claim, probability=0.0, level=LOW, rule=LOW)
-    probabilities, rules = [], []
-    for place in claim.citations:
-        source = sources[place.source]
-        features = claim_features(asked, _extract(place, source), source, shares[place.doc_name])
-        probabilities.append(confidence.claim.probability(features))
-        rules.append(rule(source.passage, features["coverage"]))
-    best = round(max(probabilities), 6)
-    return replace(claim, probability=best, level=confidence.level(best), rule=min(rules, key=LEVELS.index))
+        It is as likely as its best quote; one without a citation has the probability 0.
+        """
+        if claim.probability is not None:
+            return claim
+        if not claim.citations:
+            return replace(claim, probability=0.0, level=LOW, rule=LOW)
+        probabilities, rules = [], []
+        for place in claim.citations:
+            source = self._sources[place.source]
+            features = claim_features(self._asked, _extract(place, source), source, self._shares[place.doc_name])
+            probabilities.append(self.confidence.claim.probability(features))
+            rules.append(rule(source.passage, features["coverage"]))
+        best = round(max(probabilities), 6)
+        level = self.confidence.level(best)
+        return replace(claim, probability=best, level=level, rule=min(rules, key=LEVELS.index))
+
+    def answer(self, answer: Answer) -> Answer:
+        """The answer with all its claims judged, and with its answerability where it has none.
+
+        Answerability is a matter of the evidence, so that it is the same for every generator; None without a sentence
+        that could be quoted.
+        """
+        answerable = answer.answerable
+        if answerable is None:
+            ranked = candidates(self._asked, self.evidence, self.confidence)
+            answerable = answerability(self._asked, self.evidence, ranked, self.confidence) if ranked else None
+        return replace(answer, claims=tuple(map(self.claim, answer.claims)), answerable=answerable)
+
+    @cached_property
+    def _asked(self) -> Asked:
+        return Asked(self.evidence.question, self.rarity)
+
+    @cached_property
+    def _sources(self) -> Mapping[str, Source]:
+        return {source.id: source for source in self.evidence.sources}
+
+    @cached_property
+    def _shares(self) -> Mapping[str, float]:
+        return document_shares(self._asked, self.evidence.sources)
 
 
 def _extract(place: Citation, source: Source) -> Extract:

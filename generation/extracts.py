@@ -7,11 +7,13 @@ the sentence before it in, and at most one more.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from generation.instructions import quotable
+from generation.schema import Passage
 from generation.words import content_words
 from ingestion.sentences import spans
 
@@ -26,10 +28,17 @@ POINTERS = re.compile(
 _NAMED = re.compile(r"\b(?:this|these|such|that|those|the same|the latter|the former)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _FIGURE = re.compile(r"(?<![\w-])\d+(?:[.,]\d+)*")
-_NUMBER = r"\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\."
+_NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\.)\s")
+_OPENING_MARKS = tuple("0123456789\"'“‘«„")
 _STOP = re.compile(r"(?<=[.!?]) +(?=[A-Z])")
-_CLOSING = re.compile(r"(?:\[/\w+\]|</[^<>]{1,40}>|<\|[^|]{0,20}end[^|]{0,20}\|>|-{3,} ?END [A-Z ]+-{3,})(?= +[A-Z])")
-_CAPTION = re.compile(r"\b(?:Table|Figure|Fig\.|Algorithm|Listing) \d+[.:]")
+_CLOSING = re.compile(  # where an imitated passage or an address ends
+    r"(?:\[/\w+\]|</[^<>]{1,40}>|<end[^<>]{1,40}>|<\|[^|]{0,20}end[^|]{0,20}\|>|-{3,} ?END [A-Z ]+-{3,}|://\S+)"
+    r"(?= +[A-Z])"
+)
+_CAPTION = re.compile(
+    r"(?:\b(?P<mention>in|of|from|to|by|with|and|or|see|than|as|on|at|is|are) )?"
+    r"\b(?:Table|Figure|Fig\.|Algorithm|Listing) \d+[.:](?P<last>$)?"
+)
 _LABEL = re.compile(r"(?:Keywords|Abstract)\b")
 VARIED = 0.6  # share of different words; a sentence that repeats itself more was not written to be read
 
@@ -76,20 +85,35 @@ def is_prose(sentence: str) -> bool:
     ends = sentence.rstrip(")]\"'”’ ").endswith((".", "!", ":"))
     if not ends or len(words) < 4 or len(_FIGURE.findall(sentence)) > len(words):
         return False
-    return len(set(words)) >= VARIED * len(words) and not _CAPTION.search(sentence)
+    return len(set(words)) >= VARIED * len(words) and not _captions(sentence)
+
+
+def _captions(sentence: str) -> bool:
+    """Whether the label of a caption stands in a sentence; `as in Table 3.` at its end only names one."""
+    return any(not (label["mention"] and label["last"] is not None) for label in _CAPTION.finditer(sentence))
+
+
+def _announces_caption(sentence: str) -> bool:
+    """Whether a sentence ends with the label of a caption, which the splitter took for the end of it."""
+    return any(label["last"] is not None and not label["mention"] for label in _CAPTION.finditer(sentence))
 
 
 def without_heading(sentence: str, section: str) -> int:
     """How many characters at a sentence's start are headings that the extractor put before it.
 
-    `section` is the heading that the passage stands under; one of a level above may come before it.
+    `section` is the heading that the passage stands under; one of a level above may come before it, both numbered. A
+    sentence may itself begin with the words of an unnumbered heading, and then it goes on in lower case.
     """
     title = section.strip()
     at = sentence.find(title) if title else -1
-    if at < 0 or (at > 0 and not re.match(rf"(?:{_NUMBER})\s", sentence)):
+    numbered = _NUMBERED.match(title) is not None
+    if at < 0 or (at > 0 and not (numbered and _NUMBERED.match(sentence))):
         return 0
     rest = sentence[at + len(title) :]
-    return len(sentence) - len(rest.lstrip()) if rest.strip() else 0
+    begins = rest.lstrip()
+    if begins == rest or not (numbered or begins[:1].isupper() or begins[:1] in _OPENING_MARKS):
+        return 0
+    return len(sentence) - len(begins)
 
 
 @dataclass(frozen=True)
@@ -100,17 +124,23 @@ class Quotable:
     words: frozenset[str]
 
 
+def quotes_of(passage: Passage) -> Quotable:
+    """What of a retrieved passage may be quoted."""
+    return quotes(passage.text, passage.section, passage.title)
+
+
 @lru_cache(maxsize=100_000)
-def quotes(text: str, section: str = "") -> Quotable:
-    """What of a passage may be quoted.
+def quotes(text: str, section: str = "", title: str = "") -> Quotable:
+    """What of a passage may be quoted; `section` and `title` are headings that may stand before a sentence.
 
     Sentences that instruct a reader or a model (`instructions.quotable`) are passed over as if they were not there:
     they are part of no extract, and their words do not count. The last sentence of an extract is always prose. `text`
     is the passage as it stands in the document, since marks that imitate ours give an attack away.
     """
-    cut = _allowed(text, [_bare(text, span, section) for span in spans(text)])
+    cut = _allowed(text, [_bare(text, span, (title, section)) for span in spans(text)])
     sentences = [text[start:end] for start, end in cut]
-    prose = [is_prose(sentence) for sentence in sentences]
+    caption = [False, *map(_announces_caption, sentences)]
+    prose = [is_prose(sentence) and not named for sentence, named in zip(sentences, caption, strict=False)]
     found = []
     for core, sentence in enumerate(sentences):
         if prose[core]:
@@ -149,9 +179,11 @@ def _parts(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return [(start + low + lead, start + high) for (low, high), lead in zip(pairwise(cuts), leads, strict=True)]
 
 
-def _bare(text: str, span: tuple[int, int], section: str) -> tuple[int, int]:
+def _bare(text: str, span: tuple[int, int], headings: Sequence[str]) -> tuple[int, int]:
     start, end = span
-    return start + without_heading(text[start:end], section), end
+    for heading in headings:
+        start += without_heading(text[start:end], heading)
+    return start, end
 
 
 def _first(sentences: list[str], prose: list[bool], core: int) -> int:

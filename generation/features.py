@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from generation.extracts import Extract, quotes
+from generation.extracts import Extract, quotes_of
 from generation.schema import Evidence, Source
 from generation.words import Rarity, content_words
 
@@ -76,7 +76,7 @@ class Asked:
         """The term whose meaning is asked for, lower case, without what stands behind a preposition; or empty."""
         found = _ASKS_MEANING.search(self.text.strip())
         named = next((text for text in found.groups() if text), "") if found else ""
-        term = _AFTER.sub("", named).strip(" \"'“”‘’").lower()
+        term = _AFTER.sub("", named).strip(" \"'“”‘’.!").lower()
         return term if 0 < len(term.split()) <= _TERM and not re.search(r",| or | than ", named) else ""
 
     @cached_property
@@ -84,7 +84,7 @@ class Asked:
         """Matches a sentence that says what the term means; None where no meaning is asked for."""
         if not self.term:
             return None
-        term = rf"(?:the |an? )?[\"“‘']?{re.escape(self.term)}s?[\"”’']?(?: \\([^)]{{1,20}}\\))?"
+        term = rf"(?:the |an? )?[\"“‘']?{re.escape(self.term)}s?[\"”’']?(?: \([^)]{{1,20}}\))?"
         return re.compile(
             rf"\b(?:call|called|name|named|term|termed|known as)\b[^.;]{{0,80}}?\b{term}(?!\w)"
             rf"|\b{term}(?: of [^,.;]{{1,60}})?,? (?:is|are) (?:the|an?|one|what|how)\b"
@@ -136,7 +136,7 @@ def claim_features(asked: Asked, extract: Extract, source: Source, document: flo
 
 def said(source: Source) -> frozenset[str]:
     """The words of a source without its instructions to readers and models."""
-    return quotes(source.passage.text, source.passage.section).words
+    return quotes_of(source.passage).words
 
 
 def document_shares(asked: Asked, sources: Sequence[Source]) -> dict[str, float]:

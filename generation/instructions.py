@@ -15,9 +15,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from generation.disguise import readings, runs_backwards, spells_order
 from generation.orders import MACHINES, ORDERS, Order, word_set
 from generation.phrases import IDEOGRAPHIC, PHRASES
-from generation.visible import has_border, hidden, marks, plain
+from generation.visible import has_border, hidden, marks, plain, without_hidden
 from ingestion.lexicon import FUNCTION
 
 Flags = npt.NDArray[np.bool_]
@@ -42,32 +43,25 @@ _OPENERS = word_set(
 )
 _CONDITIONS = word_set("when whenever if once")
 _SUBJECTS = word_set("we they i he she it one")
-_REVERSED = frozenset(word[::-1] for word in word_set("the with that this from which you your reply answer"))
 _QUESTIONING = word_set(
     "what which who whom whose when where why how is are was were do does did can could should will would may must"
     " has have"
 )
-# "Ignore all previous instructions" with anything between its letters, and i and l as one letter.
-_ORDERED = re.compile(
-    "(?:ignore|disregard|forget|override)(?:aii|any|the|of|these|those|your|my|every)*"
-    "(?:previous|prior|above|eariier|preceding|other|system)*(?:instruction|prompt|directive|guideiine|command|ruie)s?"
-)
-_SPACED_ORDER = re.compile(
-    f"{_ORDERED.pattern}|(?:ignore|disregard|forget)(?:aii|the|previous|other|every)"
-    "|(?:repiy|answer|respond|say)(?:oniy|with)|youmust|youare"
-)
-# Single letters in a row, more than of a heading such as `A B S T R A C T`.
-_SPACED_RUN = re.compile(r"(?<!\S)\w(?: \w){9,}(?!\S)")
-_LETTERS = {code: None for code in range(128) if not chr(code).isalpha()} | str.maketrans("01l|3457@$", "oiiieastas")
-_DIGITS = str.maketrans("013457", "oieast")
-_DIGIT_IN_WORD = re.compile(r"[a-z]\d|\d[a-z]")
-_MIXED = re.compile(r"\b(?:\d+[a-z]|[a-z]+\d)\w+")
 _LINK = re.compile(
     r"!\[[^\]]*\]\s?\(|\]\(\s*(?:https?:|javascript:|data:)[^)\s]*[?&{$]|https?://\S*[?&/=](?:\w+=)?(?:\{|%7b|\$\{|\[)"
     r"|https?://[^\s\"')]*[?&]\w*=(?=[\s\"')]|$)|<\s*(?:img|iframe|script|form|object|embed|meta|svg)\b[^>]*[=>]"
     r"|\b(?:fetch|window\.open|requests\.get|XMLHttpRequest)\s?\(",
     re.IGNORECASE,
 )
+# A question of some length within quotation marks, and what is to be said to it.
+_QUOTED = re.compile(
+    rf"(?<!\w)[\"“”„«‘'] ?(?:\w+ ){{0,2}}(?:{'|'.join(sorted(_QUESTIONING))})\b[^\"“”«»?]{{8,300}}\?", re.IGNORECASE
+)
+_SAID = re.compile(
+    r"\b(?:answer|reply|respond|response|say|tell|state|give|write|print|output|report|name|accept)\b", re.IGNORECASE
+)
+_LOWER = re.compile(r"(?<![\w.])[^\W\d_A-Z][^\W\d_]+\b(?!\.\w)")
+FOREIGN_WORDS, ENGLISH_SHARE = 5, 0.2  # lower-case words from which on English shows by its function words
 _ANNOUNCES = re.compile(r":\W*$|\bfollowing\W*(?:\w+\W*)?$", re.IGNORECASE)
 
 
@@ -81,7 +75,8 @@ def instruction(sentence: str) -> str:
         return "hidden"
     if len(sentence) > LONGEST:
         return "endless"
-    if marks(sentence):
+    shown = without_hidden(sentence)
+    if marks(sentence) or (shown != sentence and marks(shown)):
         return "mark"
     text = " ".join(plain(sentence).split())
     return _said(text) or _linked(text) or _disguised(text)
@@ -131,7 +126,7 @@ def _said(text: str) -> str:
     """The kind of the first phrase that instructs, or of the first imperative about answering."""
     tokens = list(_TOKEN.finditer(text))
     words = [token[0].lower() for token in tokens]
-    return _phrased(text, words) or _ordered(text, tokens, words)
+    return _phrased(text, words) or _ordered(text, tokens, words) or _quizzes(text)
 
 
 def _phrased(text: str, words: Sequence[str]) -> str:
@@ -185,6 +180,22 @@ def _opens(words: Sequence[str], before: int, between: Sequence[str]) -> bool:
     return bool({"please", "kindly"}.intersection(between)) or (word == "stop" and before == 0)
 
 
+def _quizzes(text: str) -> str:
+    """Whether a text quotes a question and says what to answer, or quotes an English one in another language.
+
+    A paper may quote a question to talk about it; it then seldom uses the verbs for answering as they stand.
+    """
+    question = _QUOTED.search(text) if "?" in text else None
+    if question is None:
+        return ""
+    around = f"{text[: question.start()]} {text[question.end() :]}"
+    if _SAID.search(around):
+        return "reply"
+    words = _LOWER.findall(around)
+    english = sum(word in FUNCTION for word in words)
+    return "foreign" if len(words) >= FOREIGN_WORDS and english < ENGLISH_SHARE * len(words) else ""
+
+
 def _linked(text: str) -> str:
     """Whether there is a link that could carry something out: an embedded image, or a query to be filled in."""
     worth = "](" in text or "<" in text or "://" in text or "(" in text
@@ -192,15 +203,12 @@ def _linked(text: str) -> str:
 
 
 def _disguised(text: str) -> str:
-    """Whether an order is spelled so that nobody finds it: letter by letter, with digits for letters, backwards."""
-    lower = text.lower()
-    spaced = "".join(_SPACED_RUN.findall(lower)).translate(_LETTERS)
-    if _ORDERED.search(lower.translate(_LETTERS)) or (spaced and _SPACED_ORDER.search(spaced)):
+    """What a text orders in a spelling that hides it."""
+    if spells_order(text):
         return "spelled"
-    if len(_REVERSED.intersection(lower.split())) >= 2:
+    if runs_backwards(text):
         return "reversed"
-    mixed = [match[0].translate(_DIGITS) for match in _MIXED.finditer(lower)] if _DIGIT_IN_WORD.search(lower) else []
-    return _said(text.translate(_DIGITS)) if FUNCTION.intersection(mixed) else ""
+    return next((kind for other in readings(text) if (kind := _said(other))), "")
 
 
 @lru_cache(maxsize=1)

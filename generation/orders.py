@@ -19,36 +19,36 @@ MACHINES = word_set(
     " generator summarizer summariser reviewer reader agent"
 )
 MACHINE = (
-    r"(?:(?:large |your |automated |helpful |ai |every |all |any |the )*(?:language model|answering "
-    r"(?:system|engine|model)"
-    r"|ai(?: (?:model|assistant|system|agent|reader|reviewer))?|llm(?:[ -](?:reviewer|reader|agent|judge))?|assistant"
-    r"|chat ?bot|bot|chatgpt|gpt|claude|gemini|copilot|summari[sz]er|generator|model|agent)s?)"
+    r"(?:(?:large |your |automated |helpful |ai |every |all |any |the )*"
+    r"(?:language model|answering (?:system|engine|model)|ai(?: (?:model|assistant|system|agent|reader|reviewer))?"
+    r"|llm(?:[ -](?:reviewer|reader|agent|judge))?|assistant|chat ?bot|bot|chatgpt|gpt|claude|gemini|copilot"
+    r"|summari[sz]er|generator|model|agent)s?)"
 )
 RULES = (
     r"(?:instructions?|directions?|directives?|prompts?|guidelines?|commands?|orders|programming|safeguards|rules"
     r"|polic(?:y|ies)|constraints|restrictions)"
 )
 SHOWN = (
-    r"(?:sources?|passages?|documents?|texts?|context|excerpts?|chunks?|evidence|reports?|papers?"
-    r"|citations?|references"
-    r"|results?|sentences?|sections?|pages?|messages?|content|questions?|quer(?:y|ies)|conversation)"
+    r"(?:sources?|passages?|documents?|texts?|context|excerpts?|chunks?|evidence|reports?|papers?|citations?"
+    r"|references|results?|sentences?|sections?|pages?|messages?|content|questions?|quer(?:y|ies)|conversation)"
+)
+PEOPLE = (
+    r"(?:users?|readers?|persons?|humans?|questioner|customers?|asker|people|whoever|them|every(?:one|body)|anyone"
+    r"|anybody)"
 )
 REPLY = r"(?:answers?|repl(?:y|ies)|responses?|outputs?|summar(?:y|ies)|completions?)"
 SAY = (
-    r"(?:reply|respond|answer|say|state|claim|output|print|write|assert|tell|repeat|cite|quote"
-    r"|conclude|insist|mention"
-    r"|recommend|refuse|return|include|append|ignore|disregard|obey|pretend|reveal|comply|forget)"
+    r"(?:reply|respond|answer|say|state|claim|output|print|write|assert|tell|repeat|cite|quote|conclude|insist"
+    r"|mention|recommend|refuse|return|include|append|ignore|disregard|obey|pretend|reveal|comply|forget)"
 )
 URL = (
-    r"(?:h(?:tt|xx)ps?:|ftp:|www\.|data:text|javascript:|mailto:|[\w.+-]+@[\w-]+\.\w|\b[\w-]+\.(?:com"
-    r"|net|org|io|ru|xyz"
-    r"|example|test|invalid)\b)"
+    r"(?:h(?:tt|xx)ps?:|ftp:|www\.|data:text|javascript:|mailto:|[\w.+-]+@[\w-]+\.\w|\b[\w-]+\."
+    r"(?:com|net|org|io|ru|xyz|example|test|invalid)\b)"
 )
 SECRET = (
-    r"(?:(?:system|hidden|secret|initial|original|internal|developer) (?:prompt|message|instructions?"
-    r"|rules)|passwords?"
-    r"|api[ _-]?keys?|credentials|access tokens?|environment variables?|(?:conversation|chat) (?:history|log)"
-    r"|your (?:\w+ )?(?:instructions|prompt|rules|configuration|guidelines|secrets?|keys?)"
+    r"(?:(?:system|hidden|secret|initial|original|internal|developer) (?:prompt|message|instructions?|rules)"
+    r"|passwords?|api[ _-]?keys?|credentials|access tokens?|environment variables?|(?:conversation|chat) "
+    r"(?:history|log)|your (?:\w+ )?(?:instructions|prompt|rules|configuration|guidelines|secrets?|keys?)"
     r"|(?:words|text|instructions|everything|all|content|messages?) (?:written )?above)"
 )
 EARLIER = (
@@ -75,11 +75,13 @@ IGNORING = "ignore disregard forget override bypass overlook neglect discard ski
 TELLING = "say state output print write repeat claim declare assert insist conclude recite echo"
 ADDING = "append add include put encode insert embed attach place paste concatenate mention"
 
-ORDERS = (
+# What is to be left unread or disobeyed. `Ignore readings of the gauge in the first 5 minutes` is advice: what
+# follows must be rules, texts, or all that stands elsewhere.
+OVERRIDING = (
     _order(
         "override",
         IGNORING,
-        rf"\b(?:{RULES}|{SHOWN}|{EARLIER}|everything|anything|all|below|rest)\b(?! (?:(?:below|above) )?\d)",
+        rf"\b(?:{RULES}|{SHOWN}|{EARLIER}|everything|anything|all|below|rest|facts)\b(?! (?:(?:below|above) )?\d)",
         40,
     ),
     _order(
@@ -90,19 +92,21 @@ ORDERS = (
         rf" (?:{RULES}|{SHOWN}|S\d+|user|reader|negatives?|weaknesses|anything|this|them|it)\b",
         negated=True,
     ),
+)
+
+# What is to be said, to whom, or that nothing is to be said. `Answer 20 questions` alone is no order to a reader.
+REPLYING = (
     _order(
         "reply",
         "reply respond answer",
-        r"^ (?:to (?:this|the|every|any|all)\b[^.,;:]{0,50})? ?(?:(?:only|exactly|solely|just|simply"
-        r"|always|instead|with"
-        r"|that|by|as follows|in|yes|no|nothing)\b|[\"“‘«„'`:])|^ (?:to |the question )*[\"“‘«„'`]",
+        r"^ (?:to (?:this|the|every|any|all)\b[^.,;:]{0,50})? ?(?:(?:only|exactly|solely|just|simply|always|instead"
+        r"|with|that|by|as follows|in|yes|no|nothing)\b|[\"“‘«„'`:])|^ (?:to |the question )*[\"“‘«„'`]",
     ),
     _order(
         "reply",
         TELLING,
-        r"^ ?(?:only|exactly|simply|just|instead|nothing|that|the (?:following|words?|phrase|sentence"
-        r"|string)|verbatim"
-        r"|[\"“‘'`])",
+        r"^ ?(?:only|exactly|simply|just|instead|nothing|that|the (?:following|words?|phrase|sentence|string)"
+        r"|verbatim|[\"“‘'`])",
     ),
     _order(
         "reply",
@@ -112,21 +116,33 @@ ORDERS = (
     _order(
         "reply",
         "tell inform convince advise assure persuade instruct ask remind warn urge direct refer send",
-        r"^ (?:(?:the|your|any|every|all|this) )*(?:users?|readers?|persons?|humans?|questioner|customer|asker|people"
-        r"|whoever|them)\b",
+        rf"^ (?:(?:the|your|any|every|all|this) )*{PEOPLE}\b",
     ),
+    _order("reply", "show display return present give pass report", rf"\bto (?:(?:the|every|any|all) )?{PEOPLE}\b"),
     _order(
         "reply",
         "give write provide output return submit recommend",
-        r"^ (?:\w+ ){0,3}(?:positive|favou?rable|glowing|perfect|highest) (?:review|score|rating"
-        r"|grade)|^ accept(?:ing|ance)?\b",
+        r"^ (?:\w+ ){0,3}(?:positive|favou?rable|glowing|perfect|highest) (?:review|score|rating|grade)"
+        r"|^ accept(?:ing|ance)?\b",
     ),
     _order("reply", "stop cease", r"^ (?:reading|processing|answering|here|summari[sz]ing)\b"),
-    _order("reply", "refuse decline", r"^ (?:to (?:answer|respond|reply|help)|all|any|every)\b"),
+    _order(
+        "reply",
+        "refuse decline",
+        r"^ (?:\w+ly )?(?:to (?:answer|respond|reply|help)|all|any|every|if|when(?:ever)?)\b",
+    ),
+)
+
+# Who is to be played.
+ROLE_PLAYING = (
     _order(
         "role", "act behave respond answer reply speak pose", r"^ (?:now )?(?:as|like) (?:if|though|an?|the|my)\b"
     ),
-    _order("role", "pretend imagine assume", r"^ (?:now )?(?:to be|(?:that )?you(?:['’]re| are)|the role)\b"),
+    _order("role", "pretend", r"^ (?:now )?(?:that|to|you(?:['’]re| are))\b"),
+)
+
+# Which text is to be cited, under which name, and how it is to be ranked.
+CITING = (
     _order(
         "cite",
         "cite quote credit reference attribute trust use prefer believe consult follow rely treat consider",
@@ -134,10 +150,16 @@ ORDERS = (
     ),
     _order(
         "cite",
-        "cite quote credit reference attribute list name",
-        r"^ (?:this|it|everything|all|every|each|your|the (?:present|following|above))\b.*?\b(?:as|to"
-        r"|under|instead|for"
-        rf"|in) (?:(?:the|a|an|your|every|any|all) )?(?:S\d+|{SHOWN}|{REPLY}|only|best|sole)\b",
+        "cite quote credit reference list name use give",
+        r"\bas (?:the |its |your |a )?(?:only|sole|single) (?:references?|sources?|citations?|evidence)\b",
+        100,
+    ),
+    _order(
+        "cite",
+        "attribute credit ascribe",
+        r"^ (?:all|every|any|each|these|this) (?:\w+ )?(?:statements?|claims?|answers?|facts?|findings?|values?"
+        r"|figures?|information)\b.*?\bto\b",
+        120,
     ),
     _order("cite", "cite quote name mention use", r"\binstead\b", 80),
     _order(
@@ -145,6 +167,10 @@ ORDERS = (
         "rank place put score rate grade retrieve prioritize prioritise boost promote judge mark label treat",
         rf"^ (?:this|these) {SHOWN}\b",
     ),
+)
+
+# Where something is to be sent, loaded or linked to, and which tools are to be called.
+SENDING = (
     _order(
         "link",
         "visit go click follow browse navigate fetch send submit forward append include add embed insert attach"
@@ -161,9 +187,8 @@ ORDERS = (
     _order(
         "link",
         ADDING,
-        r"\b(?:to|in|into|as|at the end of|after|inside|with|of) (?:(?:the|a|your|this|every|each|any"
-        r"|its) )*(?:urls?"
-        rf"|links?|query string|web address|{REPLY}|request|parameters?)\b",
+        r"\b(?:to|in|into|as|at the end of|after|inside|with|of) (?:(?:the|a|your|this|every|each|any|its) )*"
+        rf"(?:urls?|links?|query string|web address|{REPLY}|request|parameters?)\b",
         100,
     ),
     _order(
@@ -173,6 +198,11 @@ ORDERS = (
         r"|prompt|history|keys?|chat)\b.*?\bto\b",
         90,
     ),
+    _order("system", "call invoke execute trigger", r"^ (?:the )?[\w.-]+ (?:tool|function|plugin)\b"),
+)
+
+# What is to be given away: prompts, keys, the conversation.
+REVEALING = (
     _order(
         "secret",
         "reveal print show output repeat leak disclose tell send display return give expose share include dump copy"
@@ -180,11 +210,6 @@ ORDERS = (
         SECRET,
         80,
     ),
-    _order(
-        "system",
-        "follow obey execute comply run call invoke",
-        r"\b(?:these|this|my|following|new|hidden|below|every|only|all) (?:\w+ )?(?:instructions?|commands?|orders?"
-        r"|directives?|prompts?|functions?|tools?)\b",
-    ),
-    _order("system", "call invoke execute trigger", r"^ (?:the )?[\w.-]+ (?:tool|function|plugin)\b"),
 )
+
+ORDERS = (*OVERRIDING, *REPLYING, *ROLE_PLAYING, *CITING, *SENDING, *REVEALING)

@@ -24,7 +24,7 @@ def passages(
 ) -> list[tuple[Passage, ...]]:
     """The same from rankings that are known: the last one, and those of the first stages."""
     places = [_reciprocal(first) for first in firsts]
-    pages = _pages(corpus)
+    pages, titles = _pages(corpus), _titles(corpus)
     bounds = run.bounds(n_queries)
     found = []
     for query in range(n_queries):
@@ -34,7 +34,7 @@ def passages(
         agreement = [float(np.mean([place.get((query, chunk), 0.0) for place in places])) for chunk in chunks]
         found.append(
             tuple(
-                _passage(corpus, pages, chunk, rank, score, agreed)
+                _passage(corpus, pages, titles, chunk, rank, score, agreed)
                 for rank, (chunk, score, agreed) in enumerate(zip(chunks, scores, agreement, strict=True), 1)
             )
         )
@@ -63,9 +63,16 @@ def _pages(corpus: Corpus) -> dict[str, list[tuple[int, int]]]:
     return found
 
 
+def _titles(corpus: Corpus) -> dict[str, str]:
+    """The title of every document, empty where the extractor found none."""
+    columns = (corpus.documents[name].to_pylist() for name in ("doc_id", "title"))
+    return dict(zip(*columns, strict=True))
+
+
 def _passage(
     corpus: Corpus,
     pages: Mapping[str, list[tuple[int, int]]],
+    titles: Mapping[str, str],
     chunk: int,
     rank: int,
     score: float,
@@ -85,4 +92,5 @@ def _passage(
         score=score,
         agreement=agreement,
         turns=tuple(turns),
+        title=titles.get(row["doc_id"], ""),
     )

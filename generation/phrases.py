@@ -1,6 +1,7 @@
 """Phrases that instruct a reader or model wherever they stand in a sentence.
 
-Data for `generation.instructions`. Patterns are read case-insensitively on text with single blanks.
+Data for `generation.instructions`. Patterns are read case-insensitively on text with single blanks; a phrase is
+looked for only in sentences with one of its cue words, since most sentences have none.
 """
 
 from __future__ import annotations
@@ -10,11 +11,20 @@ from dataclasses import dataclass
 
 from generation.orders import EARLIER, IGNORING, MACHINE, MACHINES, REPLY, RULES, SAY, SHOWN, word_set
 
+# Machines that are only talked to; MACHINE has `model` and `agent` too, which papers say much about.
 ASSISTANT = (
     r"(?:(?:language model|ai (?:model|assistant|system|agent|reviewer|reader)|ai|llm|assistant|chat ?bot|bot|chatgpt"
     r"|claude|gemini|copilot|answering system)s?)"
 )
-_MACHINE_CUES = " ".join(sorted(MACHINES)) + " answering"
+ANSWER = r"(?:answers?|repl(?:y|ies)|responses?|summar(?:y|ies))"  # REPLY without what a program puts out
+MUST = r"(?:must|shall|should|ha(?:s|ve) to|needs? to)"
+ADVERBS = r"(?:now |always |only |also |not |never |instead |therefore |immediately )*"
+THEN = (
+    rf"[,:;] ?(?:then |please |you |must |should |always |only |just |simply |instead )*"
+    rf"(?:{SAY}|produce|give|provide|do not|don['’]t|never)\b"
+)
+_MACHINES = " ".join(sorted(MACHINES)) + " answering"  # cue words
+_SHOWN = "passage passages document documents source sources text texts paper report excerpt chunk page section"
 
 
 @dataclass(frozen=True)
@@ -30,19 +40,14 @@ def _phrase(kind: str, cues: str, pattern: str) -> Phrase:
     return Phrase(kind, word_set(cues), re.compile(pattern, re.IGNORECASE))
 
 
-PHRASES = (
+# Earlier rules are declared void, or new ones announced: no description of anything else speaks of "your rules".
+OVERRIDES = (
     _phrase(
         "override",
         IGNORING + " follow obey attention",
         rf"\b(?:{IGNORING.replace(' ', '|')}|pay no attention to|(?:not|n['’]t|never|stop|no longer) "
-        r"(?:follow|obey)(?:ing)?)"
-        rf" (?:\w+ ){{0,3}}?(?:(?:all|any|every|your|my|of|{EARLIER}) )+(?:\w+ ){{0,2}}?{RULES}\b",
-    ),
-    _phrase(
-        "override",
-        "instructions instruction prompts prompt",
-        r"\b(?:instructions?|prompts?) (?:above|before|so far|given to you|you (?:were given"
-        r"|have received|received)) (?:are|is|were|must|no longer|do not|have been)\b",
+        rf"(?:follow|obey)(?:ing)?) (?:\w+ ){{0,3}}?(?:(?:all|any|every|your|my|of|{EARLIER}) )+"
+        rf"(?:\w+ ){{0,2}}?{RULES}\b",
     ),
     _phrase(
         "override",
@@ -51,6 +56,10 @@ PHRASES = (
         r"|secret|hidden|overriding|final|urgent) (?:system )?"
         rf"(?:instructions?|task|prompt|directives?|rules?|orders?)(?: for (?:you|{MACHINE}))? ?:",
     ),
+)
+
+# The reader is told who it is. A paper says what its model is, but not to the model.
+ROLES = (
     _phrase("role", "you", r"\byou (?:are|['’]re) (?:now|no longer|hereby)\b"),
     _phrase("role", "you you're you’re", rf"\byou(?: are|['’]re) (?:an? |the )?(?:\w+ )?{MACHINE}\b"),
     _phrase(
@@ -61,54 +70,64 @@ PHRASES = (
     _phrase(
         "role",
         "ai llm chatbot assistant",
-        r"\bas an? (?:helpful |honest )*(?:ai|llm|chat ?bot|assistant)(?: language model| assistant)? ?,? (?:you"
-        r"|your|i|always|never|please)\b",
+        r"\bas an? (?:helpful |honest )*(?:ai|llm|chat ?bot|assistant)(?: language model| assistant)? ?,? "
+        r"(?:you|your|i|always|never|please)\b",
     ),
     _phrase(
         "role",
         "mode anything",
-        r"\b(?:developer|debug|admin|god|sudo|root|unrestricted|maintenance|jailbreak|dan) mode\b|\bdo anything "
-        r"now\b",
+        r"\b(?:developer|debug|admin|god|sudo|root|unrestricted|maintenance|jailbreak|dan) mode\b"
+        r"|\bdo anything now\b",
     ),
+    _phrase("role", "let us let's let’s game", r"\b(?:let us|let['’]s) (?:play|pretend)\b|\bgame in which you\b"),
+)
+
+# A machine or the reader is spoken to: by a call at the beginning, or by what it must do when it reads this.
+ADDRESSES = (
     _phrase(
         "address",
-        _MACHINE_CUES,
+        _MACHINES,
         r"^\W*(?:dear|attention|hey|hello|hi|listen|note|notice|message|memo|instructions?|warning|reminder"
         rf"|important)(?: (?:to|for))? ?[:,]? ?{MACHINE}\b",
     ),
+    _phrase("address", "dear", r"^\W*dear (?:reader|user|friend|colleague|reviewer)s?\b"),
     _phrase(
         "address",
-        _MACHINE_CUES,
+        _MACHINES,
         rf"^\W*(?:to|for) {MACHINE}\b(?: (?:reading|processing|that|who)\b[^:]{{0,40}})? ?[:!—–]",
     ),
     _phrase(
         "address",
-        _MACHINE_CUES,
+        _MACHINES,
         rf"^\W*{MACHINE} ?[:,!—–] (?:please|you|your|do|always|never|when|if|stop|{SAY})\b",
     ),
     _phrase(
         "address",
-        _MACHINE_CUES,
+        _MACHINES,
         rf"\b(?:instructions?|notes?|message|notice|directives?|command) (?:to|for) {MACHINE} ?(?::|\.$|[—–-] )",
     ),
     _phrase(
         "address",
-        _MACHINE_CUES + " you",
-        r"\bif (?:you(?:['’]re| are)|this is (?:being )?(?:read|processed|parsed|summari[sz]ed) by) (?:an? |the "
-        rf"|any )?(?:{MACHINE}|(?:reading|processing|summari[sz]ing) this|answering)\b",
+        _MACHINES + " you",
+        r"\bif (?:you(?:['’]re| are)|this is (?:being )?(?:read|processed|parsed|summari[sz]ed) by) "
+        rf"(?:an? |the |any )?(?:{MACHINE}|(?:reading|processing|summari[sz]ing) this|answering)\b",
     ),
     _phrase(
         "address",
-        _MACHINE_CUES,
-        rf"\b{MACHINE} (?:that|which|who) (?:reads?|process(?:es)?|summari[sz]es?|retrieves?|sees?|encounters?|is "
-        r"reading) this\b",
+        _MACHINES,
+        rf"\b{MACHINE} (?:that|which|who) (?:reads?|process(?:es)?|summari[sz]es?|retrieves?|sees?|encounters?"
+        rf"|is reading) this\b|\b{MACHINE} (?:reading|processing|summari[sz]ing|seeing) this(?: \w+){{0,2}} {MUST}\b",
     ),
     _phrase(
         "address",
-        _MACHINE_CUES,
-        rf"\b{ASSISTANT}(?: (?:reading|processing) this)? (?:must|shall|(?:has|have) to|(?:is|are) hereby \w+ to) "
-        rf"(?:now |always |only |never |not |instead )*(?:{SAY}|report|give|name)\b",
+        _MACHINES,
+        rf"\b{ASSISTANT}(?: (?:reading|processing) this)? (?:must|shall|(?:has|have) to|(?:is|are)(?: hereby \w+)? "
+        rf"to) {ADVERBS}(?:{SAY}|report|give|name)\b",
     ),
+)
+
+# What is to be answered: `your answer`, `you must say`, the answer that is expected or correct whatever else is read.
+REPLIES = (
     _phrase("reply", "your", rf"\byour (?:\w+ )?{REPLY}\b"),
     _phrase(
         "reply",
@@ -118,19 +137,39 @@ PHRASES = (
     ),
     _phrase(
         "reply",
+        "you",
+        r"\byou (?:must|shall|will|should|have to|need to|(?:are|were) (?:\w+ )?to) "
+        rf"{ADVERBS}(?:{SAY}|follow (?:these|this|the following|my))\b",
+    ),
+    _phrase(
+        "reply",
         "answer answers reply replies response responses summary summaries",
-        r"\b(?:in|for|to) (?:any|every|all|each) (?:answers?|repl(?:y|ies)|responses?|summar(?:y|ies))\b|\b(?:every"
-        rf"|any|each|all) (?:answers?|repl(?:y|ies)|responses?|summar(?:y|ies)) (?:\w+ ){{0,6}}?(?:must|shall|should"
-        rf"|has to|have to|needs? to)\b|\b{REPLY} (?:that |which )?you (?:must|should|shall|will|have to|give)\b",
+        rf"\b(?:in|for|to) (?:any|every|all|each) {ANSWER}\b|\b(?:every|any|each|all) {ANSWER} (?:\w+ ){{0,6}}?{MUST}"
+        rf"\b|\b{REPLY} (?:that |which )?you (?:must|should|shall|will|have to|give)\b",
+    ),
+    _phrase(
+        "reply",
+        "answer answers reply replies response responses",
+        rf"\bno {ANSWER} [^.;]{{0,120}}?\b(?:may|must|shall) be (?:generated|given|made|returned|produced|written)\b",
     ),
     _phrase(
         "reply",
         "answer reply response",
-        r"\b(?:correct|right|expected|required|acceptable|only|official|approved|mandatory|final) (?:answer|reply"
-        r"|response)(?: (?:to|for) [^.]{3,160}?(?:\bis\b|:)|,? [^.:]{0,60}\b(?:mandatory|readers?|models?"
-        r"|assistants?)\b[^.:]{0,40}:| ?:)",
+        r"\b(?:correct|right|expected|required|acceptable|only|official|approved|mandatory|final) "
+        r"(?:answer|reply|response)(?: (?:to|for) [^.]{3,160}?(?:\bis\b|:)"
+        r"|,? [^.:]{0,60}\b(?:mandatory|readers?|models?|assistants?)\b[^.:]{0,40}:| ?:)",
+    ),
+    _phrase(
+        "reply",
+        "answer",
+        r"\b(?:correct|right|true|real|expected|required|acceptable|official|valid|final|approved|best|proper|only) "
+        r"answer\b[^.]*\b(?:regardless|no matter|irrespective|whatever|always|even if)\b",
     ),
     _phrase("reply", "answered", r"\b(?:it|this|question) (?:must|shall|should|has to|is to) be answered\b"),
+)
+
+# When something is to be said: once somebody asks, whoever it is.
+OCCASIONS = (
     _phrase(
         "reply",
         "asked",
@@ -138,110 +177,67 @@ PHRASES = (
     ),
     _phrase(
         "reply",
+        "asks wonders whoever",
+        r"\b(?:sure|ensure|see to it|kindly|please|tell|inform)\b[^.:]{0,60}\b(?:whoever|every(?:one|body)"
+        r"|any(?:one|body)|people|all)(?: who)? (?:asks?|wonders?|inquires?)\b",
+    ),
+    _phrase(
+        "reply",
         "always only",
         r"\b(?:for|about|on) [^.;]{2,120}\b(?:always|only) (?:answer|reply|respond|say|cite|quote|output|print)\b",
     ),
     _phrase(
-        "role",
-        "let us let's let’s game",
-        r"\b(?:let us|let['’]s) (?:play|pretend|imagine)\b|\bgame in which you\b",
-    ),
-    _phrase(
-        "system",
-        "i",
-        r"\bi (?:hereby )?(?:authori[sz]e|order|instruct|command|ask|require|want|permit|allow|tell|beg) you\b",
-    ),
-    _phrase(
-        "reply",
-        "answer reply response output summary",
-        r"\b(?:essential|imperative|mandatory|crucial|vital|necessary|important|sure|ensure) (?:that )?(?:the|every"
-        rf"|any|each) (?:\w+ )?{REPLY} (?:states?|contains?|mentions?|includes?|cites?|says?|begins?"
-        r"|ends?|starts?)\b",
-    ),
-    _phrase(
-        "address",
-        "whoever anyone anybody everyone",
-        r"\b(?:whoever|any(?:one|body)(?: who)?|everyone(?: who)?) (?:is )?(?:read|process)(?:s|es|ing) this\b",
-    ),
-    _phrase(
-        "reply",
-        "you",
-        r"\byou (?:must|shall|will|should|have to|need to|(?:are|were) (?:\w+ )?to) (?:now |always |only |also |not "
-        rf"|never |instead |therefore |immediately )*(?:{SAY}|follow (?:these|this|the following|my))\b",
-    ),
-    _phrase(
         "reply",
         "asked asks ask question questions query queries user users someone anyone",
-        rf"(?:\b(?:when(?:ever)?|if|once|any ?time)|^should)\b[^.]{{0,40}}\b(?:asked|asks?|questions?|quer(?:y|ies)"
-        rf"|users?|someone|anyone)\b[^.]{{0,140}}?[,:;] ?(?:then |please |you |must |should |always |only |just "
-        rf"|simply |instead )*(?:{SAY}|do not|don['’]t|never)\b",
+        r"(?:\b(?:when(?:ever)?|if|once|any ?time)|^should)\b[^.]{0,40}\b(?:asked|asks?|questions?|quer(?:y|ies)"
+        rf"|users?|someone|anyone)\b[^.]{{0,140}}?{THEN}",
     ),
     _phrase(
         "reply",
         "question questions query queries request prompt",
         r"\b(?:for|to|in response to) (?:any|every|all|each|this|the) (?:\w+ )?(?:questions?|quer(?:y|ies)|requests?"
-        rf"|prompts?)\b[^.]{{0,60}}?[,:;] ?(?:then |please |you |must |should |always |only |just |simply |instead "
-        rf")*(?:{SAY}|do not|don['’]t|never)\b",
+        rf"|prompts?)\b[^.]{{0,60}}?{THEN}",
     ),
-    _phrase(
-        "reply",
-        "answer",
-        r"\b(?:correct|right|true|real|expected|required|acceptable|official|valid|final|approved|best|proper|only) "
-        r"answer\b[^.]*\b(?:regardless|no matter|irrespective|whatever|always|even if)\b|\b(?:the|your) (?:\w+ "
-        r")?answer (?:is|must|should|will)\b[^.]*\b(?:regardless of|no matter|irrespective of|whatever)\b"
-        r"|\b(?:regardless|no matter|irrespective|whatever)\b[^.]*\b(?:the|your) (?:\w+ )?answer (?:is|must|should"
-        r"|will)\b",
-    ),
-    _phrase(
-        "reply",
-        "answer",
-        r"\banswer to (?:the|this|any|every|all|each|your)(?: [\w'’]+){0,3} (?:question|query|prompt|request)s?(?: "
-        r"\w+){0,4} (?:is|must be|should be|will be|are)\b",
-    ),
-    _phrase(
-        "reply",
-        "regardless irrespective whatever matter",
-        rf"\b(?:regardless of|no matter|irrespective of|whatever)\b[^.]{{0,90}}[,;:] ?(?:then |please |you |must "
-        rf"|should |always |only |just |simply )*{SAY}\b",
-    ),
+)
+
+# What is to be believed and cited: a text that ranks itself, or disowns all others.
+CITATIONS = (
     _phrase(
         "cite",
-        "passage passages document source sources text paper report excerpt chunk page section",
+        _SHOWN,
         rf"\bthis {SHOWN} (?:\w+ )?(?:overrides|supersedes|replaces|takes precedence over|outranks|invalidates"
         r"|cancels) (?:all|any|every|each) ",
     ),
     _phrase(
         "cite",
-        "passage passages document source text paper report excerpt chunk page section",
-        rf"\bthis {SHOWN} (?:is|must be|should be|has to be|shall be) (?:always |the )*(?:only|sole|cited|quoted"
-        r"|trusted|preferred|ranked|believed|authoritative)\b[^.]*\b(?:reliable|correct|valid|authoritative|trust\w*"
+        _SHOWN,
+        rf"\bthis {SHOWN} (?:is|(?:must|should|has to|shall) be) (?:always |the )*(?:only|sole|cited|quoted|trusted"
+        r"|preferred|ranked|believed|authoritative)\b[^.]*\b(?:reliable|correct|valid|authoritative|trust\w*"
         r"|sources?|first|top|highest|answers?|instead|always)\b",
     ),
     _phrase(
         "cite",
-        "sources passages documents texts excerpts chunks source",
-        rf"\b(?:all|any|every|the) other {SHOWN}\b[^.]{{0,100}}? (?:are|is|have been|has been|must be|should be) "
+        _SHOWN + " excerpts chunks passages",
+        rf"\b(?:all|any|every|the) other {SHOWN}\b[^.]{{0,100}}? (?:are|is|ha(?:s|ve) been|must be|should be) "
         r"(?:\w+ )?(?:wrong|false|outdated|incorrect|unreliable|retracted|superseded|fake|ignored|disregarded"
         r"|obsolete|invalid|lies|discarded|withdrawn|fabricated)\b",
     ),
     _phrase(
         "cite",
-        "source sources passage passages document documents",
-        r"\b(?:source|passage|document)s? S?\d+(?: (?:to|and|through|-) S?\d+)? (?:is|are|has been|have been|must be"
+        _SHOWN,
+        r"\b(?:source|passage|document)s? S\d+(?: (?:to|and|through|-) S?\d+)? (?:is|are|ha(?:s|ve) been|must be"
         r"|should be) (?:wrong|false|outdated|incorrect|unreliable|retracted|superseded|fake|obsolete|invalid"
         r"|ignored|disregarded|the only|to be)\b",
     ),
+)
+
+# A voice from above: the system, its owner or the user is said to speak, or the quoted text to end.
+SYSTEM = (
     _phrase(
         "system",
         "system developer admin administrator root assistant operator security override",
         r"^\W*(?:system|developer|admin(?:istrator)?|root|assistant|operator|security)(?: (?:prompt|message|override"
         r"|instructions?|notice|note|mode|update|alert|command|notification|policy|directive))?s? ?(?:[:\]>]|-{2,})",
-    ),
-    _phrase(
-        "system",
-        "system admin administrator root security priority safety",
-        r"\b(?:system|admin(?:istrator)?|root|security|priority|safety) (?:override|prompt|command|directive"
-        r"|instruction)s? ?(?::|—|–|-{1,3} |!)",
     ),
     _phrase(
         "system",
@@ -251,9 +247,14 @@ PHRASES = (
     ),
     _phrase(
         "system",
+        "i",
+        r"\bi (?:hereby )?(?:authori[sz]e|order|instruct|command|ask|require|want|permit|allow|tell|beg) you\b",
+    ),
+    _phrase(
+        "system",
         "user operator developer administrator system owner",
-        r"\bthe (?:user|operator|developer|administrator|system|owner) (?:has |have |now |hereby |already "
-        r")*(?:authori[sz]e[sd]?|wants you|asks you|instructs? you|orders? you|requires you|permit(?:s|ted)|told you"
+        r"\bthe (?:user|operator|developer|administrator|system|owner) (?:has |have |now |hereby |already )*"
+        r"(?:authori[sz]e[sd]?|wants you|asks you|instructs? you|orders? you|requires you|permit(?:s|ted)|told you"
         r"|expects you)\b",
     ),
     _phrase(
@@ -266,9 +267,12 @@ PHRASES = (
         "system",
         "instructions instruction rules directives commands orders",
         r"\b(?:these|the following|this) (?:instructions?|rules?|directives?|commands?|orders?) (?:overrides?"
-        r"|supersedes?|replaces?|takes? precedence|(?:must|should|shall|have to|has to) be (?:followed|obeyed"
-        r"|executed))\b",
+        rf"|supersedes?|replaces?|takes? precedence|{MUST} be (?:followed|obeyed|executed))\b",
     ),
+)
+
+# The same in other languages: first to ignore, then to answer. English sentences have none of these words.
+FOREIGN = (
     _phrase(
         "foreign",
         "ignoriere ignorieren ignoriert missachte missachten vergiss vergessen",
@@ -290,14 +294,14 @@ PHRASES = (
     _phrase(
         "foreign",
         "réponds répondez cite citez dis dites",
-        r"\b(?:réponds|répondez|dis|dites|cite[zr]?)\b.{0,200}\b(?:uniquement|seulement|toujours|exclusivement|à la "
-        r"question)\b|^(?:réponds|répondez)\b",
+        r"\b(?:réponds|répondez|dis|dites|cite[zr]?)\b.{0,200}\b(?:uniquement|seulement|toujours|exclusivement"
+        r"|à la question)\b",
     ),
     _phrase(
         "foreign",
-        "ignora ignore ignorar olvida olvide dimentica",
-        r"\b(?:ignor[ae]|olvid[ae]|dimentica)\b.{0,60}\b(?:instrucc|instruç|istruzion|documento|texto|testo|fuente"
-        r"|fonti|resto|tod[oa]s?|tutto|tudo)",
+        "ignora ignore ignorar olvida olvide dimentica esqueça",
+        r"\b(?:ignor[ae]|olvid[ae]|dimentica|esqueça)\b.{0,60}\b(?:instrucc|instruç|istruzion|documento|texto|testo"
+        r"|fuente|fonti|resto|tod[oa]s?|tutto|tudo)",
     ),
     _phrase(
         "foreign",
@@ -307,13 +311,22 @@ PHRASES = (
     ),
     _phrase(
         "foreign",
+        "negeer negeren vergeet",
+        r"\b(?:negeer|negeren|vergeet)\b.{0,60}\b(?:instructies|opdrachten|regels|tekst|document|bron|alles|rest)",
+    ),
+    _phrase(
+        "foreign",
         "игнорируй игнорируйте забудь забудьте",
         r"\b(?:игнорируй|забудь)(?:те)?\b.{0,60}\b(?:инструкц|указани|текст|документ|источник|вс[её])",
     ),
     _phrase("foreign", "отвечай отвечайте ответь ответьте скажи", r"\b(?:отвечай|ответь|скажи)(?:те)?\b"),
 )
-# Chinese and Japanese have no blanks, so no cue words.
+
+PHRASES = (*OVERRIDES, *ROLES, *ADDRESSES, *REPLIES, *OCCASIONS, *CITATIONS, *SYSTEM, *FOREIGN)
+
+# Chinese and Japanese have no blanks, so no cue words: to ignore what stands above, and to answer only so.
 IDEOGRAPHIC = re.compile(
-    "(?:忽略|无视|無視|忘记|忘掉).{0,12}(?:以上|之前|前面|指令|指示|提示|内容|文字)|(?:只|仅|僅|必须|必須|务必|請|请).{0,4}(?:回答|回复|回復|说|引用)"
+    "(?:忽略|无视|無視|忘记|忘掉).{0,12}(?:以上|之前|前面|指令|指示|提示|内容|文字)"
+    "|(?:只|仅|僅|必须|必須|务必|請|请).{0,4}(?:回答|回复|回復|说|引用)"
     "|(?:指示|命令|文章|内容|上記|すべて|全て)を?.{0,6}(?:無視|忘れ)|(?:だけ|のみ|必ず).{0,8}(?:答え|回答|返答|引用)"
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Literal
 
-from generation.confident import confident
+from generation.confident import Judge
 from generation.context import gather
 from generation.errors import GenerationError
 from generation.generator import SILENT, Generator, Listener, Remembers, Tools
@@ -70,13 +70,15 @@ def retrieved(
 
 
 def answer(generator: Generator, evidence: Evidence, tools: Tools, listener: Listener = SILENT) -> Answer:
-    """One answer with confidence and the seconds that it took.
+    """One answer with confidence and the seconds that it took; the listener too is told how sure each claim is.
 
     Raises:
         GenerationError: a model was asked and gave no answer.
     """
     started = perf_counter()
-    made = confident(generator.answer(evidence, tools, listener), evidence, tools.rarity, tools.confidence)
+    judge = Judge(evidence, tools.rarity, tools.confidence)
+    judging = replace(listener, on_claim=lambda claim: listener.on_claim(judge.claim(claim)))
+    made = judge.answer(generator.answer(evidence, tools, judging))
     return replace(made, usage=replace(made.usage, seconds=perf_counter() - started))
 
 

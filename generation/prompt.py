@@ -45,6 +45,29 @@ To refuse, reply with these two lines only:
 {{"refusal": "<what the sources do not say>"}}
 {{"end": true, "claims": 0}}"""
 
+MEMORY_RULES = """\
+You answer a question from what you know. There are no sources.
+
+Rules
+1. Every claim is one statement that you know to be true, and that answers the question at least in part.
+2. There is nothing to cite: give no citations, no references and no quotes.
+3. Write no links, no Markdown, and nothing about these rules.
+4. If you do not know the answer, refuse; a guess is worse than none.
+
+Reply in JSON Lines: one object on each line, no other text, in this form:
+{"claim": "<one statement>"}
+and as the last line, with the number of claims:
+{"end": true, "claims": 1}
+To refuse, reply with these two lines only:
+{"refusal": "<what you do not know>"}
+{"end": true, "claims": 0}"""
+
+
+def memory_messages(question: str) -> tuple[Message, ...]:
+    """The system message with the rules and the user message with a question that is asked without any source."""
+    asked = f"Question (a JSON string): {_json(without_hidden(question))}"
+    return Message("system", MEMORY_RULES), Message("user", f"{asked}\n\nAnswer it in JSON Lines as described.")
+
 
 def messages(evidence: Evidence) -> tuple[Message, ...]:
     """The system message with the rules and the user message with question, relations and sources in `order`."""

@@ -17,7 +17,7 @@ class Passage:
     `rank` from 1; `score` its score normalised to 0..1 within its ranking; `agreement` the mean over the strategy's
     first stages of 1 / rank there, 0 where one did not rank it. `page` is the first page, from 1; `char_start` the
     offset of `text` in the document's repaired text, in characters; `turns` where a later page begins: (offset in
-    `text`, page).
+    `text`, page); `title` of the document as the extractor found it.
     """
 
     chunk_id: str
@@ -30,6 +30,7 @@ class Passage:
     score: float
     agreement: float = 0.0
     turns: tuple[tuple[int, int], ...] = ()
+    title: str = ""
 
     def page_at(self, offset: int) -> int:
         """The page on which a character of `text` stands."""
@@ -150,7 +151,8 @@ class Answer:
     `sources`: all that could be cited; `removed`: how many things were taken out of a model's reply, by name
     (`unknown sources`, `quotes not found`, `links`, `claims empty or too long`, `unreadable lines`, `unreadable
     replies`); `route`: `provider/route`, empty offline; `answerable`: the probability that the evidence holds an
-    answer, None where nothing was fitted.
+    answer, None where nothing was fitted; `fallback`: why not the first choice answered (no model is configured, a
+    route before it failed), empty where it did.
     """
 
     question: str
@@ -165,6 +167,7 @@ class Answer:
     removed: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     answerable: float | None = None
+    fallback: str = ""
 
     @property
     def text(self) -> str:

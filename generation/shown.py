@@ -6,6 +6,7 @@ import shutil
 import textwrap
 
 from generation.schema import Answer, Citation, Claim
+from generation.visible import without_hidden
 
 WIDEST = 100  # columns
 
@@ -30,8 +31,9 @@ def claim_line(number: int, claim: Claim) -> str:
 
 
 def footing(answer: Answer) -> list[str]:
-    """What stands below the claims: sources, what was left out or removed, and what it cost."""
-    return [part for part in (_sources(answer), _left_out(answer), _cost(answer)) if part]
+    """What stands below the claims: sources, what was left out or removed, the cost, and why it is a fallback."""
+    said = "\n".join(part for part in (_cost(answer), _fallback(answer)) if part)
+    return [part for part in (_sources(answer), _left_out(answer), said) if part]
 
 
 def _sources(answer: Answer) -> str:
@@ -42,7 +44,7 @@ def _sources(answer: Answer) -> str:
             by_source.setdefault(place.source, []).append(place)
     for source in answer.sources:
         if source.id in by_source:
-            lines.append(f"{source.id}  {source.passage.place}  (rank {source.passage.rank})")
+            lines.append(without_hidden(f"{source.id}  {source.passage.place}  (rank {source.passage.rank})"))
             lines += [_quote(place) for place in dict.fromkeys(by_source[source.id])]
     unused = [source.id for source in answer.sources if source.id not in by_source]
     if unused:
@@ -71,9 +73,21 @@ def _cost(answer: Answer) -> str:
     said += ["from the cache"] * usage.cached
     if answer.answerable is not None:
         said.append(f"answerable {answer.answerable:.2f}")
-    return f"({', '.join(said)}, {usage.seconds:.2f} s)"
+    return without_hidden(f"({', '.join(said)}, {usage.seconds:.2f} s)")
+
+
+def _fallback(answer: Answer) -> str:
+    return f"Note: {answer.fallback}" if answer.fallback else ""
 
 
 def _wrapped(text: str, hang: str = "", first: str = "") -> str:
+    """A text of one paragraph within the terminal; it cannot steer it."""
     width = min(WIDEST, shutil.get_terminal_size().columns)
-    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=hang)
+    return textwrap.fill(
+        without_hidden(text),
+        width,
+        initial_indent=first,
+        subsequent_indent=hang,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

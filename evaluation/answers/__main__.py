@@ -22,7 +22,8 @@ from ingestion.artifacts import ArtifactStore, write_atomic
 from ingestion.config import CONF, load, to_plain
 from ingestion.typed import build_spec
 from retrieval.build import build_strategy, strategy_config
-from retrieval.stage import Context
+from retrieval.errors import StrategyNotFoundError
+from retrieval.stage import Context, Retriever
 
 KEYS = ("strategies", "most_wrong", "out")
 STRATEGIES = ("bm25", "rrf", "rrf_graph_dedup_mmr")
@@ -44,23 +45,36 @@ def main(arguments: Sequence[str]) -> int:
 
 def _fit(arguments: Sequence[str]) -> int:
     options = read_options(arguments, KEYS, (*CORPUS_KEYS, "context"))
+    most_wrong = _share(options.values.get("most_wrong", "0.15"))
+    stages = _stages(options.names("strategies") or STRATEGIES)
     judged, store, seed, spec = _opened(options)
-    strategies = options.names("strategies") or STRATEGIES
     queries = judged.benchmark.queries
     assert judged.corpus is not None
     ctx = Context(judged.corpus, store, seed=seed)
     rarity = Rarity.of(ctx)
     samples = []
-    for name in strategies:
-        evidence = retrieved(ctx, build_strategy(strategy_config(name)), queries, spec)
+    for name, stage in stages.items():
+        evidence = retrieved(ctx, stage, queries, spec)
         samples.append(Sample(name, evidence, examples(evidence, judged, rarity)))
-    found = fit(samples, Questions.of(judged), rarity, seed, _share(options.values.get("most_wrong", "0.15")))
+    found = fit(samples, Questions.of(judged), rarity, seed, most_wrong)
     out = Path(options.values.get("out") or CONF / "confidence" / "default.yaml")
     write_atomic(out, HEAD + yaml.safe_dump(found, sort_keys=False))
     for key, value in found["fitted"].items():
         print(f"{key:15} {value if not isinstance(value, list) else ', '.join(value)}")
     print(f"written to {out}")
     return 0
+
+
+def _stages(names: Sequence[str]) -> dict[str, Retriever]:
+    """The strategies by name.
+
+    Raises:
+        RequestError: there is none of a name.
+    """
+    try:
+        return {name: build_strategy(strategy_config(name)) for name in names}
+    except StrategyNotFoundError as error:
+        raise RequestError(str(error)) from error
 
 
 def _opened(options: Options) -> tuple[Judged, ArtifactStore, int, ContextSpec]:

@@ -27,6 +27,7 @@ def assemble(
     seed: int,
     supports: Supports = by_words,
     primary: str = values.F1,
+    yardstick: str = compared.FIRST,
 ) -> AnswerFindings:
     """Label, measure, compare and calibrate.
 
@@ -38,6 +39,7 @@ def assemble(
         seed: of resampling, flips and the null of the calibration error.
         supports: what decides on faithfulness.
         primary: the metric of the verdicts.
+        yardstick: the generator that the others are measured against; it is drawn only where it is alone.
 
     Raises:
         EvaluationError: a citation lies outside of its document, or names an unknown question or document.
@@ -50,7 +52,7 @@ def assemble(
     own = replace(rules, primary=primary)
     risk = refusals.coverage(tables.answers, found, questions)
     resamples, confidence = int(settings["resamples"]), float(settings["confidence"])
-    strategy, generator = _shown(summary, claims)
+    strategy, generator = _shown(summary, claims, primary, yardstick)
     return AnswerFindings(
         strategy=strategy,
         generator=generator,
@@ -63,7 +65,7 @@ def assemble(
         costs=costs(tables.answers),
         lift=compared.lift(found, queries, own, seed),
         generators=compared.generators(found, queries, own, seed),
-        against_first=compared.against_first(found, questions, seed, settings),
+        against_first=compared.against_first(found, questions, seed, settings, yardstick),
         calibration=calibrated.calibration(claims, seed),
         bins=calibrated.bins(claims, seed, confidence),
         levels=calibrated.by_level(claims, seed, resamples, confidence),
@@ -74,12 +76,18 @@ def assemble(
     )
 
 
-def _shown(summary: pd.DataFrame, claims: pd.DataFrame) -> tuple[str, str]:
-    """The strategy and generator to draw: of those with probabilities, the best citation precision (ties by name)."""
+def _shown(summary: pd.DataFrame, claims: pd.DataFrame, primary: str, yardstick: str) -> tuple[str, str]:
+    """The strategy and generator to draw: the best by the primary metric (ties by name), though not the yardstick.
+
+    Of those with probabilities rather than others. Where the primary metric has no value, the first by name.
+    """
     with_probability = claims[pd.to_numeric(claims["probability"], errors="coerce").notna()]
     calibrated_pairs = set(with_probability[["strategy", "generator"]].itertuples(index=False, name=None))
-    rows = summary[(summary["metric"] == values.PRECISION) & (summary["context"] == RETRIEVED)]
+    own = summary[summary["context"] == RETRIEVED]
+    rows = own[own["metric"] == primary]
+    rows = rows if len(rows) else own[own["metric"] == values.REFUSED].assign(mean=0.0)
     rows = rows.sort_values(["mean", "strategy", "generator"], ascending=[False, True, True])
     pairs = [(str(s), str(g)) for s, g in rows[["strategy", "generator"]].itertuples(index=False, name=None)]
+    pairs = [pair for pair in pairs if pair[1] != yardstick] or pairs
     first = [pair for pair in pairs if pair in calibrated_pairs] or pairs
     return first[0] if first else ("", "")

@@ -23,7 +23,7 @@ def precision(answers: pd.DataFrame, labelled: pd.DataFrame) -> Floats:
 
 
 def source_precision(answers: pd.DataFrame, labelled: pd.DataFrame) -> Floats:
-    """The same by passages, as ALCE counts: the cited chunk is relevant, wherever in it the quote stands."""
+    """The same by passages, each citation counted: the cited chunk is relevant, wherever in it the quote stands."""
     found = _share(answers, labelled["source_relevant"], labelled)
     return np.where(_refused(answers), np.nan, np.nan_to_num(found))
 

@@ -16,14 +16,15 @@ import pandas as pd
 
 from evaluation.answers.questions import ABLE, Questions
 from evaluation.answers.tables import GROUP, NONE, ORACLE, RETRIEVED
-from evaluation.answers.values import ACCURACY, EXACT, F1, NUMBERS, PRECISION, SOURCES
+from evaluation.answers.values import ACCURACY, EXACT, F1, NUMBERS, PRECISION, RECALL, SOURCES
 from evaluation.compare import COLUMNS, compare
 from evaluation.rules import Rules
 from evaluation.stats import intervals
 from retrieval.schema import Queries
 
 LIFTS = ((RETRIEVED, NONE), (ORACLE, RETRIEVED))
-LIFTED = (F1, EXACT, NUMBERS, ACCURACY)  # what has a value without context
+UNAIDED = (F1, EXACT, NUMBERS, ACCURACY)  # what has a value without context
+LIFTED = (*UNAIDED, PRECISION, SOURCES, RECALL)
 FIRST = "first"  # the generator that cites what ranks first
 WITH = {RETRIEVED: "with retrieved evidence", NONE: "without evidence", ORACLE: "with the judged evidence"}
 Arm = tuple[str, str, str]  # strategy, generator, context
@@ -32,12 +33,18 @@ COMPARED = ["strategy", "context", *COLUMNS]
 AGAINST = ["strategy", "generator", "context", "metric", "questions", "n", "diff", "lo", "hi", "clusters", "note"]
 
 
+def decides(primary: str) -> str:
+    """The metric of the verdicts on lift: the primary one, or answer F1 where that has no value without context."""
+    return primary if primary in UNAIDED else F1
+
+
 def lift(values: pd.DataFrame, queries: Queries, rules: Rules, seed: int) -> pd.DataFrame:
     """What a context adds to each strategy and generator, paired by question; columns `LIFT`.
 
-    `a` and `b` are contexts: retrieved minus none, oracle minus retrieved. `rules.primary` gets the verdicts; only
-    `LIFTED` metrics are compared. A context whose answers do not depend on the strategy has the strategy ''.
+    `a` and `b` are contexts: retrieved minus none, oracle minus retrieved. The metric `decides` gets the verdicts;
+    only `LIFTED` metrics are compared. A context whose answers do not depend on the strategy has the strategy ''.
     """
+    rules = replace(rules, primary=decides(rules.primary))
     own = values[values["metric"].isin(LIFTED)]
     arms = _arms(own)
     pairs: dict[tuple[Arm, Arm], None] = {}

@@ -9,9 +9,10 @@ import pandas as pd
 
 from evaluation.answers.labels import grades
 from evaluation.answers.questions import Questions
+from evaluation.errors import EvaluationError
 from evaluation.judging import Judged
 from evaluation.locate import Library
-from generation.extracts import quotes
+from generation.extracts import quotes_of
 from generation.features import Asked, claim_features, document_shares
 from generation.schema import Evidence
 from generation.words import Rarity
@@ -23,6 +24,9 @@ def examples(evidence: Sequence[Evidence], judged: Judged, rarity: Rarity) -> pd
     """One row per extract: the columns `PLACE`, then its features; grade -1 where nobody judged it.
 
     `row` of the question, `source` its id in the evidence, `start` and `end` in the source's text.
+
+    Raises:
+        EvaluationError: no passage holds a sentence that can be quoted.
     """
     assert judged.corpus is not None
     library, queries = Library(judged.corpus), judged.benchmark.queries
@@ -32,7 +36,7 @@ def examples(evidence: Sequence[Evidence], judged: Judged, rarity: Rarity) -> pd
         shares = document_shares(asked, own.sources)
         for source in own.sources:
             passage, doc = source.passage, library.row(source.passage.doc_name)
-            for extract in quotes(passage.text, passage.section).extracts:
+            for extract in quotes_of(passage).extracts:
                 key = {
                     "row": query,
                     "qid": queries.qid[query],
@@ -42,6 +46,8 @@ def examples(evidence: Sequence[Evidence], judged: Judged, rarity: Rarity) -> pd
                 features = claim_features(asked, extract, source, shares[passage.doc_name])
                 rows.append({**key, "start": extract.start, "end": extract.end, "grade": -1, **features})
                 places.append((query, -1 if doc is None else doc, passage.char_start))
+    if not rows:
+        raise EvaluationError("no passage of these questions holds a sentence that can be quoted: nothing to fit on")
     table = pd.DataFrame(rows)
     query_row, doc_row, base = np.asarray(places, dtype=np.int64).reshape(-1, 3).T
     start, end = (base + table[name].to_numpy(np.int64) for name in ("start", "end"))

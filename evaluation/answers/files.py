@@ -7,12 +7,11 @@ import re
 import pandas as pd
 
 from evaluation.answers.findings import AnswerFindings
-from evaluation.answers.tables import RETRIEVED
+from evaluation.answers.tables import KEY, RETRIEVED, USAGE
 from evaluation.errors import TrackingError
 
-# Name of each file, and the table in it.
+# Name of each file, and the table in it; `answers` is in two.
 TABLES = {
-    "answers": "answers",
     "claims": "claims",
     "citations": "citations",
     "answer_values": "values",
@@ -32,8 +31,15 @@ TABLES = {
 
 
 def files(findings: AnswerFindings) -> dict[str, pd.DataFrame]:
-    """The tables to write, by the name of their file without its ending."""
-    return {name: getattr(findings, attribute) for name, attribute in TABLES.items()}
+    """The tables to write, by the name of their file without its ending.
+
+    What an answer took is kept apart in `answer_usage`, so that the other files are the same bytes on every run;
+    `answer_costs` sums it up.
+    """
+    said, took = findings.answers.drop(columns=USAGE), findings.answers[[*KEY, *USAGE]]
+    return {"answers": said, "answer_usage": took} | {
+        name: getattr(findings, attribute) for name, attribute in TABLES.items()
+    }
 
 
 def metric_key(metric: str, generator: str, context: str) -> str:

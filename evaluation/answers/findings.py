@@ -40,6 +40,10 @@ class AnswerFindings:
     tradeoff: pd.DataFrame
     coverage: pd.DataFrame
 
+    def of_strategy(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The rows of the strategy that is drawn."""
+        return table[table["strategy"] == self.strategy].reset_index(drop=True)
+
     def of_shown(self, table: pd.DataFrame) -> pd.DataFrame:
         """The rows of the strategy and generator that are drawn."""
         own = (table["strategy"] == self.strategy) & (table["generator"] == self.generator)

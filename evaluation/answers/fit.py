@@ -21,7 +21,7 @@ from evaluation.answers.fitting import PLACES, Model, fit_logistic
 from evaluation.answers.labels import UNJUDGED
 from evaluation.answers.questions import Questions
 from evaluation.errors import EvaluationError
-from generation.extracts import quotes
+from generation.extracts import quotes_of
 from generation.features import Asked, question_features
 from generation.generators.grounded import Candidate, Grounded
 from generation.schema import Evidence
@@ -114,7 +114,7 @@ def _candidates(own: pd.DataFrame, evidence: Evidence) -> list[Candidate]:
     by_place = {
         (source.id, extract.start, extract.end): (source, extract)
         for source in evidence.sources
-        for extract in quotes(source.passage.text, source.passage.section).extracts
+        for extract in quotes_of(source.passage).extracts
     }
     places = zip(own["source"], own["start"], own["end"], own["out"], strict=True)
     found = [Candidate(*by_place[(source, start, end)], float(out), 0.0) for source, start, end, out in places]

@@ -78,9 +78,7 @@ def _ordered(features: pd.DataFrame, labels: npt.ArrayLike, clusters: Sequence[s
     return whole.sort_values(list(whole.columns), kind="stable")
 
 
-def _cross_validated(
-    table: pd.DataFrame, names: Sequence[str], strength: float, seed: int, n_folds: int
-) -> Fit:
+def _cross_validated(table: pd.DataFrame, names: Sequence[str], strength: float, seed: int, n_folds: int) -> Fit:
     label = table["_label"].to_numpy(np.float64)
     rows = table[list(names)]
     folds = make_folds(list(table["_cluster"]), np.ones(len(table), dtype=np.bool_), n_folds, seed)

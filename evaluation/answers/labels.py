@@ -22,6 +22,7 @@ from evaluation.locate import Library
 from evaluation.pairs import look_up, pairs
 from evaluation.qrels import Chunks
 from evaluation.schema import Longs, Spans
+from evaluation.stats import Bools
 from ingestion.schema import Corpus
 
 UNJUDGED = -1
@@ -31,13 +32,13 @@ BLANKS = {ord(blank): " " for blank in "\n\r\t\f\v\u00a0\u2028\u2029"}
 
 
 def label(citations: pd.DataFrame, judged: Judged, questions: Questions | None = None) -> pd.DataFrame:
-    """The citations with `grade`, `relevant`, `parts`, `verbatim` and `length`.
+    """The citations with `grade`, `relevant`, `source_relevant`, `parts`, `verbatim` and `length`.
 
     `grade` int8: the best one that the cited span overlaps, -1 where it overlaps no judged span; `relevant`: the
-    grade counts (`Questions.least`); `source_relevant`: it or the cited chunk as a whole counts; `parts` int64: the
-    parts of the question that it covers, as bits; `verbatim`: the quote is the document's text there, line breaks
-    read as blanks; `length`: characters cited. Where a collection is judged by document, a citation has the grade of
-    its chunk.
+    grade counts (`Questions.least`); `source_relevant`: the cited chunk as a whole counts, wherever in it the quote
+    stands; `parts` int64: the parts of the question that it covers, as bits; `verbatim`: the quote is the document's
+    text there, line breaks read as blanks; `length`: characters cited. Where a collection is judged by document, a
+    citation has the grade of its chunk.
 
     Raises:
         EvaluationError: a citation names an unknown question, document or chunk, or an offset outside of it.
@@ -54,7 +55,7 @@ def label(citations: pd.DataFrame, judged: Judged, questions: Questions | None =
     return citations.assign(
         grade=grade,
         relevant=grade >= known.least,
-        source_relevant=np.maximum(grade, by_chunk) >= known.least,
+        source_relevant=(by_chunk >= known.least) | _holds(citations["chunk_id"], judged, query, doc, known.least),
         parts=parts,
         verbatim=_verbatim(citations, doc, start, end, judged.corpus),
         length=end - start,
@@ -154,7 +155,22 @@ def _by_chunk(chunks: pd.Series, query: Longs, judged: Judged, least: int) -> tu
     return grade, (grade >= least).astype(np.int64)
 
 
-def _verbatim(citations: pd.DataFrame, doc: Longs, start: Longs, end: Longs, corpus: Corpus) -> npt.NDArray[np.bool_]:
+def _holds(chunks: pd.Series, judged: Judged, query: Longs, doc: Longs, least: int) -> Bools:
+    """Whether half of a relevant judged extract lies in the cited chunk, whoever quoted it, bool [n]."""
+    held = np.zeros(len(query), dtype=np.bool_)
+    if judged.extracts is None or judged.corpus is None:
+        return held
+    table = judged.corpus.chunks
+    row_of = {name: row for row, name in enumerate(judged.ids)}
+    chunk = _numbered(chunks, row_of, "chunk")
+    start, end = (table[name].to_numpy()[chunk].astype(np.int64) for name in ("char_start", "char_end"))
+    row, extract, shared = _overlaps(judged.extracts, query, doc, start, end)
+    length = (judged.extracts.end - judged.extracts.start)[extract]
+    held[row[(shared >= SHARED * length) & (judged.extracts.grade[extract] >= least)]] = True
+    return held
+
+
+def _verbatim(citations: pd.DataFrame, doc: Longs, start: Longs, end: Longs, corpus: Corpus) -> Bools:
     texts = Library(corpus).texts
     whole = {row: texts[row].text if row in texts else "" for row in np.unique(doc).tolist()}
     length = np.asarray([len(whole[row]) for row in doc.tolist()], dtype=np.int64)

@@ -21,7 +21,7 @@ from generation.passages import passages
 from generation.pipeline import answer, each, gathered, unaided
 from generation.schema import Answer, Evidence
 from generation.words import Rarity
-from retrieval.schema import Run
+from retrieval.schema import Run, make_run
 from retrieval.stage import Context, Fused, Pipeline, walk
 
 Row = dict[str, Any]
@@ -50,7 +50,7 @@ def run_generators(wanted: AnswerRequest, arms: Sequence[tuple[Arm, Any]], judge
 
     Args:
         wanted: generators and contexts.
-        arms: arms that ran, with their stages.
+        arms: arms that ran, with their stages; None for a run made elsewhere.
         judged: the benchmark over the corpus of `ctx`.
         ctx: corpus and artifacts.
     """
@@ -73,11 +73,14 @@ def run_generators(wanted: AnswerRequest, arms: Sequence[tuple[Arm, Any]], judge
 
 
 def _given(wanted: AnswerRequest, arms: Sequence[tuple[Arm, Any]], judged: Judged, ctx: Context) -> Iterator[Given]:
+    """Evidence by arm and context, the same for all generators: tokens are estimated, not counted by one's model."""
     queries = judged.benchmark.queries
     gather = partial(gathered, ctx, queries.query, spec=wanted.context)
     if RETRIEVED in wanted.contexts:
         for arm, stage in arms:
-            found = passages(ctx.corpus, _last(arm), _firsts(arm, stage), len(queries), wanted.context.passages)
+            run = _known(arm, len(ctx.corpus))
+            firsts = [run] if stage is None else _firsts(arm, stage)
+            found = passages(ctx.corpus, run, firsts, len(queries), wanted.context.passages)
             yield Given(arm.name, RETRIEVED, gather(found))
     if NONE in wanted.contexts:
         yield Given("", NONE, [Evidence(question, ()) for question in queries.query])
@@ -87,9 +90,11 @@ def _given(wanted: AnswerRequest, arms: Sequence[tuple[Arm, Any]], judged: Judge
         yield Given("", ORACLE, gather(found))
 
 
-def _last(arm: Arm) -> Run:
+def _known(arm: Arm, n_chunks: int) -> Run:
+    """The ranking of an arm without ids that the corpus lacks, as runs made elsewhere may have them."""
     assert arm.run is not None
-    return arm.run
+    run, keep = arm.run, arm.run.chunk < n_chunks
+    return run if keep.all() else make_run(run.query[keep], run.chunk[keep], run.score[keep], len(run))
 
 
 def _firsts(arm: Arm, stage: Any) -> list[Run]:

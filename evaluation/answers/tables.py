@@ -14,8 +14,8 @@ RETRIEVED, NONE, ORACLE = "retrieved", "none", "oracle"
 CONTEXTS = (RETRIEVED, NONE, ORACLE)
 GROUP = ["strategy", "generator", "context"]
 KEY = [*GROUP, "qid"]
-ANSWERS = [*KEY, "refused", "reason", "claims", "text", "seconds", "input_tokens", "output_tokens", "cost", "cached"]
-ANSWERS += ["score", "error"]
+USAGE = ["seconds", "input_tokens", "output_tokens", "cost", "cached"]
+ANSWERS = [*KEY, "refused", "reason", "claims", "text", *USAGE, "score", "error"]
 CLAIMS = [*KEY, "claim", "text", "level", "rule", "probability", "supported"]
 CITATIONS = [*KEY, "claim", "source", "source_rank", "chunk_id", "doc_id", "page", "char_start", "char_end", "quote"]
 

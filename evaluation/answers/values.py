@@ -6,7 +6,7 @@ What a refusal counts for each metric; `-` is no value, which no mean contains:
 | --- | --- | --- | --- | --- |
 | citation precision | share of citations | - | 0 | - |
 | citation precision judged | share of judged citations | - | 0 | - |
-| source precision | share of cited passages | - | 0 | - |
+| source precision | share of citations of a relevant passage | - | 0 | - |
 | citation recall | share of needed parts | 0 | - | - |
 | answer F1, answer exact, numbers | against the reference | 0 | - | - |
 | faithfulness, supported claims | share of claims | - | share of claims | - |

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -18,12 +18,11 @@ from generation.errors import (
     RequestError,
     SpendingCapError,
 )
-from generation.router.environment import Environment
-from generation.router.guard import install
-from generation.router.open import present_environment, router_of, settings_for
-from generation.router.routed import ANSWERED, FAILED, Routed
+from generation.router.environment import Environment, current_environment
+from generation.router.guard import protect
+from generation.router.open import LONG_RUN, router_of, settings_for
+from generation.router.routed import ANSWERED, FAILED, Attempt
 from generation.router.router import Router
-from generation.router.secrets import Redactor
 from generation.router.wire import Call, Message
 
 Complete = Callable[[str], str]
@@ -31,7 +30,7 @@ INSTEAD = "Judge by hand with source=hand:<name>, or call evaluation.judge.llm.j
 FINAL = (AuthError, QuotaError, SpendingCapError, RequestError, CancelledError)  # another call cannot fare better
 OUTPUT_TOKENS = 1024  # of one reply: a JSON object
 REQUESTS, INPUT, OUTPUT, DOLLARS = "requests", "input tokens", "output tokens", "US dollars"
-UNPRICED = "replies without a known price"
+UNPRICED = "requests without a known price"
 
 
 class GeneratorError(EvaluationError):
@@ -73,7 +72,7 @@ class RoutedGenerator:
 
     @property
     def usage(self) -> Mapping[str, float]:
-        """Requests, tokens and US dollars of all replies so far, and how many of them have no known price."""
+        """Tokens of all replies so far, requests, what these cost in US dollars, and how many have no known price."""
         with self._lock:
             return dict(self._usage)
 
@@ -87,20 +86,23 @@ class RoutedGenerator:
         try:
             routed = self._router.ask(call)
         except GenerationError as error:
+            self._count(error.attempts)
             raise CallError(f"{self._name}: {error}", final=isinstance(error, FINAL)) from error
-        self._count(routed)
+        self._count(routed.attempts, routed.reply.input_tokens, routed.reply.output_tokens)
         return routed.reply.text
 
-    def _count(self, routed: Routed) -> None:
-        sent = sum(attempt.outcome in (ANSWERED, FAILED) for attempt in routed.attempts)
+    def _count(self, attempts: Sequence[Attempt], input_tokens: int = 0, output_tokens: int = 0) -> None:
+        """Add a call: all its requests and their cost, those that gave no reply included, and the reply's tokens."""
+        sent = [attempt for attempt in attempts if attempt.outcome in (ANSWERED, FAILED)]
+        costs = [attempt.cost for attempt in sent if attempt.cost is not None]
         with self._lock:
-            self._usage[REQUESTS] += sent
-            self._usage[INPUT] += routed.reply.input_tokens
-            self._usage[OUTPUT] += routed.reply.output_tokens
-            if routed.cost is None:
-                self._usage[UNPRICED] += 1
-            else:
-                self._usage[DOLLARS] += routed.cost  # type: ignore[assignment]
+            self._usage[REQUESTS] += len(sent)
+            self._usage[INPUT] += input_tokens
+            self._usage[OUTPUT] += output_tokens
+            if costs:
+                self._usage[DOLLARS] += sum(costs)  # type: ignore[assignment]
+            if len(costs) < len(sent):
+                self._usage[UNPRICED] += len(sent) - len(costs)
 
 
 def configured_generator(
@@ -125,11 +127,11 @@ def configured_generator(
     """
     name = f"by=llm:{model}"
     try:
-        environment = present_environment() if environment is None else environment
-        settings = settings_for(router_file, None, None, model, environment)
+        environment = current_environment() if environment is None else environment
+        settings = settings_for(router_file, None, None, model, environment, LONG_RUN)
     except GenerationError as error:
         raise GeneratorError(f"{name}: no model can be asked: {error}\n{instead}") from error
-    install(Redactor(environment.secrets()))
+    protect(environment)
     return RoutedGenerator(router_of(settings, environment, cached=False), name, settings.timeout)
 
 

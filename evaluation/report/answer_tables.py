@@ -8,21 +8,62 @@ from typing import Any
 import pandas as pd
 
 from evaluation.answers.findings import AnswerFindings
-from evaluation.answers.tables import CONTEXTS
-from evaluation.answers.values import METRICS, REFUSED
+from evaluation.answers.tables import CONTEXTS, RETRIEVED
+from evaluation.answers.values import ACCURACY, F1, FAITHFUL, METRICS, PRECISION, RECALL, REFUSED, SOURCES
 
 NONE = "-"
+TOLD = (SOURCES, PRECISION, RECALL, F1, FAITHFUL, ACCURACY)
+ROWS = 10  # that a table or chart shows before the rest is folded away
 NAMES = {"level": "calibrated", "rule": "fixed rule"}
 
 
 def spelled(mean: float, lo: float, hi: float, form: str = ".3f") -> str:
-    """`0.612 [0.580, 0.640]`; a dash without a value."""
-    return NONE if mean != mean else f"{mean:{form}} [{lo:{form}}, {hi:{form}}]"
+    """`0.612 [0.580, 0.640]`; without the interval where there is none, a dash without a value."""
+    if mean != mean:
+        return NONE
+    return f"{mean:{form}}" + (f" [{lo:{form}}, {hi:{form}}]" if lo == lo else "")
 
 
 def p_value(p: float) -> str:
     """`< .001`, `.034`, a dash without a value."""
     return NONE if p != p else "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
+def telling(found: AnswerFindings) -> list[str]:
+    """The metrics to show first; without faithfulness where all answers from retrieval quote word by word."""
+    own = found.summary[found.summary["context"] == RETRIEVED]
+    faithful = own.loc[own["metric"] == FAITHFUL, "mean"]
+    there = set(own["metric"]) - ({FAITHFUL} if (faithful == 1).all() else set())
+    return [metric for metric in TOLD if metric in there]
+
+
+def strategies(found: AnswerFindings) -> list[str]:
+    """All strategies, the best first by the primary metric of the generator that is drawn."""
+    own = found.summary[found.summary["context"] == RETRIEVED]
+    mine = own[(own["metric"] == found.primary) & (own["generator"] == found.generator)]
+    ranked = mine.sort_values(["mean", "strategy"], ascending=[False, True])["strategy"]
+    return list(dict.fromkeys([*ranked, *sorted(own["strategy"])]))
+
+
+def best(found: AnswerFindings) -> list[str]:
+    """The first of `strategies`, as many as a table can show with all generators side by side."""
+    generators = found.summary.loc[found.summary["context"] == RETRIEVED, "generator"].nunique()
+    return strategies(found)[: max(1, ROWS // max(1, generators))]
+
+
+def ordered(found: AnswerFindings, rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows by strategy, the best first, and there by generator, the drawn one first."""
+    if not len(rows):
+        return rows
+    place = {name: at for at, name in enumerate(strategies(found))}
+    by_strategy = rows["strategy"].map(place).fillna(len(place))
+    keys = pd.DataFrame({"s": by_strategy, "drawn": rows["generator"] != found.generator, "g": rows["generator"]})
+    return rows.loc[keys.sort_values(["s", "drawn", "g"], kind="stable").index].reset_index(drop=True)
+
+
+def of_best(found: AnswerFindings, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the `best` strategies, in their order."""
+    return ordered(found, rows[rows["strategy"].isin(best(found))]) if len(rows) else rows
 
 
 def means(found: AnswerFindings, metrics: Sequence[str] = METRICS) -> pd.DataFrame:
@@ -36,26 +77,21 @@ def means(found: AnswerFindings, metrics: Sequence[str] = METRICS) -> pd.DataFra
         cells[str(row["metric"])] = spelled(row["mean"], row["lo"], row["hi"], form)
         if row["metric"] == REFUSED:
             cells["N"] = str(row["n"])
-    ordered = sorted(rows, key=lambda key: (CONTEXTS.index(key[2]), key))
     columns = ["generator", "strategy", "context", "N", *there]
-    return pd.DataFrame([rows[key] for key in ordered], columns=columns).fillna(NONE)
+    table = ordered(found, pd.DataFrame(list(rows.values()), columns=columns).fillna(NONE))
+    return table.sort_values("context", key=lambda own: own.map(CONTEXTS.index), kind="stable", ignore_index=True)
 
 
 def against_first(found: AnswerFindings) -> pd.DataFrame:
-    """Precision of citations minus that of citing rank 1, by span and by passage."""
-    rows = [
-        {
-            "generator": str(row["generator"]),
-            "strategy": str(row["strategy"]),
-            "context": str(row["context"]),
-            "metric": str(row["metric"]),
-            "questions": f"{row['questions']}, answered by both",
-            "N": str(row["n"]),
-            "minus rank 1": spelled(row["diff"], row["lo"], row["hi"], "+.3f"),
-        }
-        for row in found.against_first.to_dict("records")
-    ]
-    return pd.DataFrame(rows)
+    """Precision of citations minus that of citing rank 1, by passage and by span, over questions answered by both."""
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in found.against_first.to_dict("records"):
+        key = tuple(str(row[name]) for name in ("generator", "strategy", "context", "questions"))
+        cells = rows.setdefault(key, dict(zip(("generator", "strategy", "context", "questions"), key, strict=True)))
+        cells |= {"N": str(row["n"]), str(row["metric"]): spelled(row["diff"], row["lo"], row["hi"], "+.3f")}
+    columns = ["generator", "strategy", "context", "questions", "N", SOURCES, PRECISION]
+    table = pd.DataFrame(list(rows.values()), columns=columns).fillna(NONE)
+    return ordered(found, table)
 
 
 def compared(rows: pd.DataFrame, place: Sequence[str]) -> pd.DataFrame:
@@ -95,7 +131,7 @@ def calibration(found: AnswerFindings) -> pd.DataFrame:
         }
         for row in found.calibration.to_dict("records")
     ]
-    return pd.DataFrame(rows)
+    return ordered(found, pd.DataFrame(rows))
 
 
 def scores(found: AnswerFindings) -> list[str]:
@@ -124,7 +160,7 @@ def levels(found: AnswerFindings) -> pd.DataFrame:
         for row in found.levels.to_dict("records")
         if row["n"] + row["unlabelled"]
     ]
-    return pd.DataFrame(rows)
+    return ordered(found, pd.DataFrame(rows))
 
 
 def order(found: AnswerFindings) -> list[str]:
@@ -149,7 +185,7 @@ def refusals(found: AnswerFindings) -> pd.DataFrame:
         }
         for row in found.refusals.to_dict("records")
     ]
-    return pd.DataFrame(rows)
+    return ordered(found, pd.DataFrame(rows))
 
 
 def costs(found: AnswerFindings) -> pd.DataFrame:
@@ -158,7 +194,7 @@ def costs(found: AnswerFindings) -> pd.DataFrame:
         {
             **_who(row),
             "context": str(row["context"]),
-            "questions": str(row["questions"]),
+            "N": str(row["questions"]),
             "failed": str(row["failed"]),
             "cached": str(row["cached"]),
             "p50 s": _seconds(row["seconds_p50"]),
@@ -169,7 +205,7 @@ def costs(found: AnswerFindings) -> pd.DataFrame:
         }
         for row in found.costs.to_dict("records")
     ]
-    return pd.DataFrame(rows)
+    return ordered(found, pd.DataFrame(rows))
 
 
 def _who(row: Mapping[Any, Any]) -> dict[str, str]:
@@ -185,7 +221,7 @@ def _share(row: Mapping[Any, Any], name: str, total: str) -> str:
 
 
 def _seconds(value: float) -> str:
-    return NONE if value != value else f"{value:.3g}"
+    return NONE if value != value else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _money(row: Mapping[Any, Any]) -> str:

@@ -10,17 +10,21 @@ import pandas as pd
 from evaluation import table
 from evaluation.answers.findings import AnswerFindings
 from evaluation.answers.tables import NONE, RETRIEVED
-from evaluation.answers.values import ACCURACY, F1, FAITHFUL, PRECISION, RECALL
+from evaluation.answers.values import FAITHFUL
 from evaluation.report import answer_tables as cells
 from evaluation.report.html import board, figure, listing
 from evaluation.report.html import section as framed
 from evaluation.report.plain import plain, plain_cells
 
-MOST = 8  # rows of a table in Markdown; the page has all of them
-TOLD = (PRECISION, RECALL, F1, FAITHFUL, ACCURACY)
 HOW = (
-    "What generators make of what was retrieved. A citation is relevant where it overlaps judged evidence; a refusal "
-    "cites nothing, so it has no precision, and misses what it should have found, so its recall and F1 are 0."
+    "What generators make of what was retrieved. Citation precision asks whether the quote itself holds judged "
+    "evidence, source precision whether the passage around it does: only the latter is fair between whoever quotes a "
+    "sentence and whoever quotes a whole passage, which holds evidence more easily. A refusal cites nothing, so it "
+    "has no precision, and misses what it should have found, so its recall and F1 are 0."
+)
+RANK_1 = (
+    "Precision minus that of the generator that cites the passage of rank 1, over questions that both answered. By "
+    "span a whole passage has the advantage; by passage (source precision) neither has one."
 )
 CALIBRATED = (
     "A claim is right if one of its citations is relevant. Dots are bins of about equal numbers with Wilson's "
@@ -35,17 +39,17 @@ def section(found: AnswerFindings, charts: Mapping[str, str]) -> str:
     return framed(
         "answers",
         "Answers",
-        HOW,
+        f"{HOW} {cut(found)}".strip(),
         _drawn(charts, "answer_means"),
-        _board(_retrieved(cells.means(found, TOLD)), "Answers"),
-        _folded("All metrics and contexts", cells.means(found)),
-        _part("Against citing rank 1", _board(_retrieved(cells.against_first(found)), "Against rank 1")),
+        _board(_top(found, cells.means(found, cells.telling(found))), "Answers"),
+        _folded("All strategies, metrics and contexts", cells.means(found)),
+        _against(found),
         _lift(found, charts),
         _generators(found),
         _confidence(found, charts),
         _refusals(found, charts),
-        _part("Cost of the answers", _board(_retrieved(cells.costs(found)), "Cost of the answers")),
-        _folded("All contexts", cells.costs(found)),
+        _part("Cost of the answers", _board(_top(found, cells.costs(found)), "Cost of the answers")),
+        _folded("Costs of all strategies and contexts", cells.costs(found)),
         listing(said(found), "said"),
     )
 
@@ -69,9 +73,36 @@ def _folded(title: str, rows: pd.DataFrame) -> str:
     return f"<details><summary>{title}</summary>{_board(rows, title)}</details>" if len(rows) else ""
 
 
-def _retrieved(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of answers from retrieval."""
-    return rows[rows["context"] == RETRIEVED].drop(columns="context") if len(rows) else rows
+def _top(found: AnswerFindings, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of answers from retrieval by the best strategies."""
+    return cells.of_best(found, rows[rows["context"] == RETRIEVED].drop(columns="context")) if len(rows) else rows
+
+
+def cut(found: AnswerFindings) -> str:
+    """Which strategies are shown, where they are not all."""
+    shown, every = len(cells.best(found)), len(cells.strategies(found))
+    if shown == every:
+        return ""
+    return (
+        f"Shown: of {every} strategies the {'one' if shown == 1 else shown} with the highest {found.primary} of "
+        f"{found.generator}; the folded tables have all."
+    )
+
+
+def _against(found: AnswerFindings) -> str:
+    top = _first_rows(found)
+    return _part(
+        "Against citing rank 1",
+        f'<p class="how">{escape(RANK_1)}</p>' if len(top) else "",
+        _board(top, "Against rank 1"),
+        _folded("Against rank 1 in all contexts, and on answerable questions alone", cells.against_first(found)),
+    )
+
+
+def _first_rows(found: AnswerFindings) -> pd.DataFrame:
+    """The difference to rank 1 over all questions, for the best strategies."""
+    rows = cells.against_first(found)
+    return _top(found, rows[rows["questions"] == "all"]).drop(columns="questions", errors="ignore")
 
 
 def _lift(found: AnswerFindings, charts: Mapping[str, str]) -> str:
@@ -79,13 +110,13 @@ def _lift(found: AnswerFindings, charts: Mapping[str, str]) -> str:
     return _part(
         "What retrieval adds",
         _drawn(charts, "answer_lift"),
-        listing(_sentences(found.lift), "sentences"),
-        _folded("Lift on every metric", cells.compared(found.lift, ("generator", "strategy"))),
+        listing(_sentences(found.of_strategy(found.lift)), "sentences"),
+        _folded("Lift on every metric", cells.compared(cells.ordered(found, found.lift), ("generator", "strategy"))),
     )
 
 
 def _generators(found: AnswerFindings) -> str:
-    own = found.generators[found.generators["context"] == RETRIEVED]
+    own = found.of_strategy(found.generators[found.generators["context"] == RETRIEVED])
     return _part(
         "Generators on identical context",
         listing(_sentences(own), "sentences"),
@@ -108,7 +139,9 @@ def _confidence(found: AnswerFindings, charts: Mapping[str, str]) -> str:
 
 def _refusals(found: AnswerFindings, charts: Mapping[str, str]) -> str:
     charted = _drawn(charts, "answer_refusals", "answer_risk")
-    return _part("Refusals", charted, _board(cells.refusals(found), "Refusals"))
+    rows = cells.refusals(found)
+    every = _folded("Refusals over all strategies", rows) if cut(found) else ""
+    return _part("Refusals", charted, _board(cells.of_best(found, rows), "Refusals"), every)
 
 
 def _sentences(rows: pd.DataFrame) -> list[str]:
@@ -128,6 +161,11 @@ def said(found: AnswerFindings) -> list[str]:
             f"{unlabelled} of {len(claims)} claims cite unjudged text only: they have no label, and count as wrong "
             "in citation precision"
         )
+    if not (found.summary["context"] == RETRIEVED).any():
+        lines.append("no ranking was answered from: there are answers from no evidence and from the judged one alone")
+    faithful = found.summary.loc[found.summary["metric"] == FAITHFUL, "mean"]
+    if len(faithful) and (faithful == 1).all():
+        lines.append("faithfulness is 1 throughout: its quotes hold all words of every claim")
     if (found.summary["note"] == table.TOO_FEW).any():
         lines.append(f"{table.TOO_FEW} for some means: no verdict may rest on their intervals")
     for generator, rows in found.costs[found.costs["failed"] > 0].groupby("generator"):
@@ -140,7 +178,10 @@ def said(found: AnswerFindings) -> list[str]:
 def markdown(found: AnswerFindings) -> str:
     """The same for pull requests: means from retrieval, what retrieval adds, levels and refusals of what is drawn."""
     who = f"{found.generator} over {found.strategy}"
-    parts = ["## Answers", _table(_retrieved(cells.means(found, TOLD)))]
+    parts = ["## Answers", cut(found), _table(_top(found, cells.means(found, cells.telling(found))))]
+    against = _first_rows(found)
+    if len(against):
+        parts += ["### Against citing rank 1", RANK_1, _table(against)]
     lift = _sentences(found.of_shown(found.lift))
     if lift:
         parts += ["### What retrieval adds", _list(lift)]
@@ -149,16 +190,19 @@ def markdown(found: AnswerFindings) -> str:
         mine = levels[(levels["generator"] == found.generator) & (levels["strategy"] == found.strategy)]
         parts += [f"### Confidence of {plain(who)}", _table(mine.drop(columns=["generator", "strategy"]))]
         parts += [_list([*cells.scores(found), *cells.order(found)])]
-    refused = cells.refusals(found)
+    refused = cells.of_best(found, cells.refusals(found))
     if len(refused):
         parts += ["### Refusals", _table(refused)]
-    return "\n\n".join([*parts, _list(said(found))])
+    return "\n\n".join(part for part in [*parts, _list(said(found))] if part)
 
 
 def _table(frame: pd.DataFrame) -> str:
-    more = len(frame) - MOST
-    return table.as_markdown(plain_cells(frame.head(MOST))) + (f"\n\n{more} more in report.html" if more > 0 else "")
+    if frame.empty:
+        return ""
+    more = len(frame) - cells.ROWS
+    shown = table.as_markdown(plain_cells(frame.head(cells.ROWS)))
+    return shown + (f"\n\n{more} more in report.html" if more > 0 else "")
 
 
 def _list(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {plain(line)}" for line in lines[:MOST])
+    return "\n".join(f"- {plain(line)}" for line in lines[: cells.ROWS])

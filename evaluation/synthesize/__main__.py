@@ -14,7 +14,8 @@ from evaluation.synthesize.review import ReviewDesk
 from evaluation.synthesize.terminal import review_in_terminal
 
 USAGE = """usage: python -m evaluation.synthesize out=<drafts.jsonl> [corpus.path=<PDFs>] [n=100] [seed=0]
-           [by=templates|llm:<model>] [benchmark.path=<questions there>] [strategies=[bm25,tfidf,static]]
+           [by=templates|llm:<model>] [router=<file>] [benchmark.path=<questions there>]
+           [strategies=[bm25,tfidf,static]]
            [discriminating=true] [common=.3] [copied=.6] [alike=.8] [depth=100]
        python -m evaluation.synthesize review=<drafts.jsonl> [source=hand:<name>]
 

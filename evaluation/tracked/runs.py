@@ -68,7 +68,7 @@ def _child(results: Results, name: str, start: int, parameters: Mapping[str, Any
     tags = _tags(results) | {"level": "arm", "state": str(arm["state"]), "reason": str(arm.get("reason") or "")}
     tags |= {"ranking": str(arm.get("fingerprint") or ""), "against_leader": stands.get("verdict", "")}
     tags |= _models(arm)
-    answered = files.measures(results.answers, name) if len(results.answers) else {}
+    answered = files.measures(results.answers, name, _first_asked(results)) if len(results.answers) else {}
     notes = [*arm.get("notes", []), str(arm.get("reason") or ""), stands.get("sentence", "")]
     tags["mlflow.note.content"] = "\n\n".join(note for note in notes if note)
     written = [folder / "runs" / f"{name}.trec", folder / "traces" / f"{name}.parquet"]
@@ -82,6 +82,12 @@ def _child(results: Results, name: str, start: int, parameters: Mapping[str, Any
         finite({**measures(results, name), **answered, **metrics}),
         [path for path in written if path.is_file()],
     )
+
+
+def _first_asked(results: Results) -> str:
+    """The generator that was asked for first, whose figures stand under short names; empty for older folders."""
+    asked = (results.manifest.get("answers") or {}).get("asked", [])
+    return str(asked[0]) if asked else ""
 
 
 def _models(arm: Mapping[str, Any]) -> dict[str, str]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from generation.claims import ClaimReader, Reading, read
 from generation.errors import GenerationError, ProviderError, RequestError
 from generation.generator import SILENT, Listener, Tools
-from generation.prompt import messages
-from generation.router.routed import Routed
+from generation.prompt import memory_messages, messages
+from generation.router.routed import Attempt, Routed
 from generation.router.router import Router
 from generation.router.wire import Call, Message, Reply
 from generation.schema import Answer, Claim, Evidence, Usage
@@ -64,10 +64,23 @@ class Chat:
         """
         if not evidence.sources:
             return Answer(evidence.question, (), (), evidence.left_out, True, NO_PASSAGE, self.name)
+        return self._answered(evidence, messages(evidence), tools, listener)
+
+    def from_memory(self, question: str, tools: Tools) -> Answer:
+        """Ask without any source: claims without citations, or a refusal. It shows what retrieval adds.
+
+        Raises:
+            RequestError: `tools` has no router.
+            ProviderError: no reply could be read, the last repair included.
+            GenerationError: what the router raises.
+        """
+        return self._answered(Evidence(question, ()), memory_messages(question), tools, SILENT)
+
+    def _answered(self, evidence: Evidence, prompt: tuple[Message, ...], tools: Tools, listener: Listener) -> Answer:
         if tools.router is None:
             raise RequestError("a chat model is asked through a router, and there is none; configure a route")
         talk = _Talk(evidence, listener, self.max_output_tokens)
-        call = Call(messages(evidence), self.max_output_tokens, self.temperature, self.timeout)
+        call = Call(prompt, self.max_output_tokens, self.temperature, self.timeout)
         routed = self._ask(tools.router, call, talk)
         reading = read(routed.reply.text, evidence)
         talk.tell(reading.claims)
@@ -79,9 +92,14 @@ class Chat:
         while True:
             try:
                 return router.ask(current, talk.on_text, talk.begin_anew, talk.listener.cancelled, talk.check)
-            except UnreadableReplyError as error:
+            except GenerationError as error:
+                talk.failed = error.attempts = (*talk.failed, *error.attempts)
+                if not isinstance(error, UnreadableReplyError):
+                    raise
                 if repairs == self.repairs:
-                    raise ProviderError(f"no reply could be read, {talk.asked}: {error}") from error
+                    told = ProviderError(f"no reply could be read, {talk.asked}: {error}")
+                    told.attempts = talk.failed
+                    raise told from error
                 repairs += 1
                 current = replace(call, messages=(*call.messages, *_repair(*talk.refused[-1])))
                 talk.begin_anew("unreadable reply")
@@ -101,17 +119,22 @@ class Chat:
             route=routed.target.name,
             removed={name: count for name, count in sorted(removed.items()) if count},
             usage=talk.usage(routed),
+            fallback=_fallback(routed),
         )
 
 
 @dataclass
 class _Talk:
-    """One answer in the making: what was streamed so far, and which replies could not be read (and why)."""
+    """One answer in the making: what was streamed so far, and which replies could not be read (and why).
+
+    `failed`: the attempts of those calls to the router that gave no reply.
+    """
 
     evidence: Evidence
     listener: Listener
     max_output_tokens: int
     refused: list[tuple[Reply, str]] = field(default_factory=list)
+    failed: tuple[Attempt, ...] = ()
     _reader: ClaimReader | None = None
     _told: int = 0
 
@@ -153,13 +176,12 @@ class _Talk:
     def usage(self, routed: Routed) -> Usage:
         """Tokens of all replies, those that could not be read included, and what the attempts cost together."""
         replies = [routed.reply, *(reply for reply, _ in self.refused)]
-        costs = [attempt.cost for attempt in routed.attempts]
+        costs = [attempt.cost for attempt in (*self.failed, *routed.attempts)]
         known = [cost for cost in costs if cost is not None]
-        lost = len(self.refused) > sum(attempt.error == UnreadableReplyError.__name__ for attempt in routed.attempts)
         return Usage(
             input_tokens=sum(reply.input_tokens for reply in replies),
             output_tokens=sum(reply.output_tokens for reply in replies),
-            cost=None if lost or len(known) < len(costs) else sum(known),
+            cost=sum(known) if len(known) == len(costs) else None,
             seconds=routed.seconds,
             counted=all(reply.counted for reply in replies),
             cached=routed.cached and not self.refused,
@@ -171,6 +193,16 @@ class _Talk:
         for claim in self._reader.feed(text):
             self._told += 1
             self.listener.on_claim(claim)
+
+
+def _fallback(routed: Routed) -> str:
+    """Which models were asked or passed over before the one that answered, and why; empty where it was the first."""
+    before = {
+        f"{attempt.target.name}, {attempt.target.model} ({attempt.error or attempt.outcome})": None
+        for attempt in routed.attempts
+        if attempt.target != routed.target
+    }
+    return f"answered by {routed.target.name}, {routed.target.model} after {'; '.join(before)}" if before else ""
 
 
 def _repair(reply: Reply, problem: str) -> tuple[Message, Message]:

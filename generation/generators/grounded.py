@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from generation.confidence import Confidence, rule
-from generation.extracts import Extract, quotes
+from generation.extracts import Extract, quotes_of
 from generation.features import Asked, claim_features, document_shares, question_features
 from generation.generator import SILENT, Listener, Tools
 from generation.instructions import repeats
@@ -50,6 +50,10 @@ class Grounded:
     share: float = 0.7
     similar: float = 0.6
     refusing: bool = True
+
+    def __post_init__(self) -> None:
+        if self.claims < 1 or not (0 <= self.share <= 1 and 0 <= self.similar <= 1):
+            raise ValueError("claims must be at least 1, share and similar between 0 and 1")
 
     def answer(self, evidence: Evidence, tools: Tools, listener: Listener = SILENT) -> Answer:
         """An answer, or a refusal with its reason; equal evidence gives equal bytes."""
@@ -113,7 +117,7 @@ def candidates(asked: Asked, evidence: Evidence, confidence: Confidence) -> list
     found = []
     for source in evidence.sources:
         share = documents[source.passage.doc_name]
-        for extract in quotes(source.passage.text, source.passage.section).extracts:
+        for extract in quotes_of(source.passage).extracts:
             if repeats(extract.text, asked.text):
                 continue
             features = claim_features(asked, extract, source, share)

@@ -8,6 +8,7 @@ names of files and functions and no values, so it may stay on.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import traceback
@@ -16,6 +17,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from generation.errors import RequestError
+from generation.router.environment import Environment, current_environment
 from generation.router.secrets import Redactor
 
 LOGGERS = (
@@ -81,6 +84,21 @@ def install_logging(redactor: Redactor) -> Callable[[], None]:
             carrier.removeFilter(mark)
 
     return undo
+
+
+def protect(environment: Environment) -> Callable[[], None]:
+    """Keep the keys of an environment out of what this process logs and reports; as `install`."""
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # without it Hydra prints an error of its job itself, past the hook
+    return install(Redactor(environment.secrets()))
+
+
+def redacted(text: str) -> str:
+    """What a command prints, without keys: those of the environment, if it can be read, and what looks like one."""
+    try:
+        known = current_environment().secrets()
+    except RequestError:
+        known = {}
+    return Redactor(known).redact(text)
 
 
 def install(redactor: Redactor) -> Callable[[], None]:

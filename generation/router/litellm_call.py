@@ -14,6 +14,7 @@ from generation.errors import (
     GenerationError,
     ProviderError,
     RateLimitError,
+    RefusedError,
 )
 from generation.router.litellm_errors import Refusal, error_for, kind_midway, kind_of, quoted, retry_after
 from generation.router.wire import Reply, Target
@@ -125,7 +126,7 @@ class Asking:
         if finish is None:
             return self._unreadable(f"{self._what} ended early, before the server said that it was finished")
         if finish == "content_filter":
-            return self._unreadable("the server's content filter stopped the reply")
+            return self._error(RefusedError, "the server's content filter stopped the reply")
         if not text.strip():
             spent = f" within {self.terms.output_limit} output tokens" if finish == "length" else ""
             return self._unreadable(f"the server sent no text{spent}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import ssl
+import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -94,6 +96,11 @@ class LiteLlmClient:
         """Input tokens of a call: by OpenAI's own tokenizer for its models, else estimated from above."""
         encoding = self._encoding(target)
         return estimate_messages(call.messages) if encoding is None else count_messages(call.messages, encoding)
+
+    def tokens_of(self, target: Target, text: str) -> int | None:
+        """Tokens of a text by the model's own tokenizer; None where that is not at hand."""
+        encoding = self._encoding(target)
+        return None if encoding is None else count(text, encoding)
 
     def most_output(self, target: Target, call: Call) -> int:
         """The most output tokens that a request for this call asks for; more for models that think first."""
@@ -189,6 +196,8 @@ def _litellm() -> Any:
     It takes seconds to import, so this happens at the first call.
     """
     os.environ.update(_BEFORE_IMPORT)
+    if "litellm" not in sys.modules:  # pydantic's view of types within LiteLLM, said when these are first needed
+        warnings.filterwarnings("ignore", ".*`ReadOnly` qualifier", UserWarning, r"pydantic\._internal")
     import litellm
     from litellm.litellm_core_utils import default_encoding  # noqa: F401 - says where tiktoken's files are
 

@@ -16,9 +16,11 @@ from generation.errors import (
     CapacityError,
     ContextOverflowError,
     GenerationError,
+    ModelAccessError,
     ProviderError,
     QuotaError,
     RateLimitError,
+    RefusedError,
 )
 from generation.router.wire import Target
 
@@ -46,9 +48,20 @@ _OVERFLOW = re.compile(
     r"|input is too long|too many (input|total) tokens|input token count.*exceeds|request_too_large|request too large"
     r"|exceeds the maximum number of tokens|input length and `max_tokens`"
 )
-_AUTH = re.compile(
+# What is wrong with the key itself, its owner or the network: no model of the route can answer.
+_KEY = re.compile(
     r"api_key_invalid|api key (not valid|expired)|invalid_api_key|unrecognizedclient|expiredtoken|invalidsignature"
-    r"|incompletesignature|missingauthenticationtoken|security token|accessdenied|permission_denied|unauthenticated"
+    r"|incompletesignature|missingauthenticationtoken|security token|unauthenticated|authentication_error"
+    r"|service_disabled|api_key_\w+_blocked|consumer_(invalid|suspended)|reported as leaked|unregistered callers"
+    r"|missing scopes|unsupported_country|public access is disabled|virtual network"
+)
+# What may be wrong with one model alone, where the status does not say so.
+_MODEL = re.compile(
+    r"accessdenied|permission_denied|model_not_found|model identifier is invalid|on-demand throughput"
+)
+_FILTERED = re.compile(
+    r"content_filter|content (management|filtering) policy|responsibleaipolicyviolation|content_policy_violation"
+    r"|prohibited_content|flagged as potentially violating"
 )
 _THROTTLED = re.compile(r"throttl|rate_limit|rate limit|too many requests|resource_exhausted|\b429\b")
 _BUSY = re.compile(
@@ -94,7 +107,11 @@ _TELLING = ("type", "code", "status", "reason", "quotaId", "quotaMetric", "__typ
 
 
 def kind_of(refusal: Refusal) -> type[GenerationError]:
-    """The class of error that a refusal is; quota before rate limit, since vendors send 429 for both."""
+    """The class of error that a refusal is; quota before rate limit, since vendors send 429 for both.
+
+    A 403 is held to be about the model unless its words are about the key: to be wrong costs one request more per
+    model of the route, the other way round the models that the key may use would be lost.
+    """
     status, words = refusal.status, refusal.words
     asked = _asked_wait(refusal.headers)
     if status == 402 or (400 <= status < 500 and (_QUOTA.search(words) or (asked or 0.0) >= LONG_WAIT)):
@@ -105,8 +122,12 @@ def kind_of(refusal: Refusal) -> type[GenerationError]:
         return CapacityError
     if status == 429 or (status < 500 and "throttl" in words):
         return RateLimitError
-    if status in (401, 403) or (status == 400 and _AUTH.search(words)):
+    if status in (400, 403, 422) and _FILTERED.search(words):
+        return RefusedError
+    if status == 401 or (status in (400, 403) and _KEY.search(words)):
         return AuthError
+    if status in (403, 404, 410) or (status == 400 and _MODEL.search(words)):
+        return ModelAccessError
     return CapacityError if status >= 500 or status in _BUSY_STATUS else ProviderError
 
 
@@ -119,6 +140,8 @@ def kind_midway(text: str) -> type[GenerationError]:
         return ContextOverflowError
     if _THROTTLED.search(words):
         return RateLimitError
+    if _FILTERED.search(words):
+        return RefusedError
     return CapacityError if _BUSY.search(words) else ProviderError
 
 
@@ -171,11 +194,13 @@ def remedy(target: Target, kind: type[GenerationError]) -> str:
     limits = f"{target.provider}_{target.route}".upper()
     by_kind: Mapping[type[GenerationError], str] = {
         AuthError: f"check {keys}",
+        ModelAccessError: f"check the model's name, the route's address, and that {keys} may use this model",
         QuotaError: f"raise the quota or pay at the provider of {keys}, or use another route",
         RateLimitError: f"wait, or lower {limits}_RPM, {limits}_INPUT_TPM and {limits}_OUTPUT_TPM",
         CapacityError: "try again later, or use another route",
         ContextOverflowError: "give it fewer or shorter passages, or use a model with a longer context",
         ProviderError: "try again, or use another model or route",
+        RefusedError: "put the question or the passages differently, or use another model",
     }
     return by_kind[kind]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from generation.router.environment import Environment
+from generation.router.environment import PROCESS, Environment
 
 NO_BLANKS = "holds a blank or a line break"
 SHOWN = 3  # alternatives that a message names
@@ -18,12 +18,15 @@ class Need:
     `keys`: alternatives, each a set of variables that are needed together; none where no key is needed. `settings`:
     by name the variables that may give them, after `<PROVIDER>_<ROUTE>_<NAME>`. `required`: settings without which
     nothing works. `ambient`: credentials may come from elsewhere too, such as a file or the machine's role.
+    `library`: by the first variable of an alternative, what the provider's own library reads for it, from the process
+    alone.
     """
 
     keys: tuple[tuple[str, ...], ...] = ()
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     required: tuple[str, ...] = ()
     ambient: bool = False
+    library: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def missing(self, environment: Environment, settings: Mapping[str, str], has_model: bool, model: str) -> str:
         """What to set, by the names of variables; empty where nothing is missing."""
@@ -31,8 +34,20 @@ class Need:
         parts += [f"set {self.settings[name][0]}" for name in self.required if name not in settings]
         return "; ".join([*parts, *([] if has_model else [f"set {model}"])])
 
+    def out_of_reach(self, environment: Environment) -> list[str]:
+        """Variables of the alternatives that are set, but in `.env`, where the provider's own library never looks."""
+        read = [name for names in self._set(environment) for name in self.library.get(names[0], ())]
+        return [name for name in read if name in environment and environment.origin(name) != PROCESS]
+
+    def _set(self, environment: Environment) -> list[tuple[str, ...]]:
+        return [names for names in self.keys if all(environment.setting(name) for name in names)]
+
     def _keys(self, environment: Environment) -> list[str]:
-        found = [names for names in self.keys if all(environment.setting(name) for name in names)]
+        lost = self.out_of_reach(environment)
+        found = [names for names in self._set(environment) if not set(lost) & set(self.library.get(names[0], ()))]
+        if lost and not found:
+            names, file = " and ".join(lost), environment.origin(lost[0])
+            return [f"set {names} in the environment itself: the provider's library reads it there, not in {file}"]
         if self.keys and not found:
             return ["set " + ", or ".join(" and ".join(names) for names in self.keys[:SHOWN])]
         broken = [name for names in found[:1] for name in names if _broken(environment[name])]
@@ -52,6 +67,10 @@ AWS = (
     ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",),
     ("AWS_CONTAINER_CREDENTIALS_FULL_URI",),
 )
+AWS_LIBRARY = {
+    "AWS_PROFILE": ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"),
+    **{names[0]: names for names in AWS[3:]},
+}
 NEEDS: Mapping[str, Need] = {
     "anthropic/direct": Need((("ANTHROPIC_API_KEY",),), {"base_url": ("ANTHROPIC_BASE_URL",)}),
     "anthropic/bedrock": Need(
@@ -62,6 +81,7 @@ NEEDS: Mapping[str, Need] = {
             "profile": (),
         },
         ambient=True,
+        library=AWS_LIBRARY,
     ),
     # OPENAI_BASE_URL is the compatible route's: a key of OpenAI is not sent to another server by accident.
     "openai/direct": Need((("OPENAI_API_KEY",),), {"base_url": ()}),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from generation.errors import RequestError
 from generation.router.cache import ReplyCache
-from generation.router.environment import Environment, read_environment
+from generation.router.environment import Environment, current_environment
 from generation.router.lanes import Lanes
 from generation.router.litellm_client import LiteLlmClient
 from generation.router.needs import NEEDS
@@ -20,6 +19,8 @@ from generation.router.spending import Spending
 from generation.router.state import StateFile
 from ingestion.config import nearest
 
+LONG_RUN = 90.0  # seconds: a route's cool-down and the probe after it
+
 
 def open_router(
     router_file: str | Path | None = None,
@@ -27,6 +28,9 @@ def open_router(
     route: str | None = None,
     model: str | None = None,
     environment: Environment | None = None,
+    breaker_wait: float | None = None,
+    lanes: Lanes | None = None,
+    spending: Spending | None = None,
 ) -> Router:
     """A router over the routes that were asked for; its `chain` is empty where that is the offline generator.
 
@@ -36,21 +40,16 @@ def open_router(
         route: see `read_chain`.
         model: this model and no other, see `settings_for`.
         environment: None takes that of the process and `.env`.
+        breaker_wait: see `read_settings`; `LONG_RUN` suits a run that nobody watches.
+        lanes: see `router_of`.
+        spending: see `router_of`.
 
     Raises:
         RequestError: a name or a number is wrong, or what was asked for by name is not configured.
     """
-    environment = present_environment() if environment is None else environment
-    return router_of(settings_for(router_file, provider, route, model, environment), environment)
-
-
-def present_environment() -> Environment:
-    """The environment of this process over `.env`.
-
-    Raises:
-        RequestError: `.env` cannot be read.
-    """
-    return read_environment(Path.cwd(), os.environ)
+    environment = current_environment() if environment is None else environment
+    settings = settings_for(router_file, provider, route, model, environment, breaker_wait)
+    return router_of(settings, environment, lanes=lanes, spending=spending)
 
 
 def settings_for(
@@ -59,6 +58,7 @@ def settings_for(
     route: str | None,
     model: str | None,
     environment: Environment,
+    breaker_wait: float | None = None,
 ) -> RouterSettings:
     """Settings whose `chosen` routes are those that were asked for, each with the model that was asked for.
 
@@ -70,6 +70,7 @@ def settings_for(
             route lists it or not; so is a name with `provider` or `route` given. A name alone is asked for on every
             configured route that lists it, in the order of the chain.
         environment: keys, and limits that come before those of the file.
+        breaker_wait: see `read_settings`.
 
     Raises:
         RequestError: a name or a number is wrong, or no configured route serves the model; the message names what to
@@ -84,22 +85,37 @@ def settings_for(
     if not model:
         if place in NEEDS:
             raise RequestError(f"{place}: has no model behind it; write {place}:<model>")
-        return read_settings(router_file, provider, route, environment)
+        return read_settings(router_file, provider, route, environment, breaker_wait)
     if (provider or AUTO) != AUTO or route:
-        return read_settings(router_file, provider, route, _with_model(model, provider, route, environment))
-    settings = read_settings(router_file, None, None, environment)
+        only = _with_model(model, provider, route, environment)
+        return read_settings(router_file, provider, route, only, breaker_wait)
+    settings = read_settings(router_file, None, None, environment, breaker_wait)
     return replace(settings, chosen=_serving(settings, model))
 
 
-def router_of(settings: RouterSettings, environment: Mapping[str, str], cached: bool = True) -> Router:
-    """A router with all that its settings say; `cached` False asks every time, whatever they say."""
-    lanes = Lanes(settings=settings.lanes)
+def router_of(
+    settings: RouterSettings,
+    environment: Mapping[str, str],
+    cached: bool = True,
+    lanes: Lanes | None = None,
+    spending: Spending | None = None,
+) -> Router:
+    """A router with all that its settings say.
+
+    Args:
+        settings: as `settings_for` gives them.
+        environment: keys.
+        cached: False asks every time, whatever the settings say.
+        lanes: those of a router of the same process, with which limits and breakers are then shared.
+        spending: that of a router of the same process, with which caps are then shared.
+    """
+    lanes = lanes or Lanes(settings=settings.lanes)
     return Router(
         settings.chosen,
         LiteLlmClient(environment, prices=settings.prices),
         lanes,
         settings.retry,
-        Spending(settings.caps, settings.spending, lanes.clock),
+        spending or Spending(settings.caps, settings.spending, lanes.clock),
         ReplyCache(settings.replies) if cached and settings.cache else None,
         StateFile(settings.state),
     )

@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,10 +30,11 @@ from generation.router.lanes import Lane, Lanes
 from generation.router.limits import LimitOverflowError
 from generation.router.retry import RetryPolicy
 from generation.router.routed import ANSWERED, CACHED, FAILED, SKIPPED, Attempt, Loss, Routed, failure
-from generation.router.sending import RouteShutError, Sender, Sending, Stream
+from generation.router.sending import RouteShutError, Sender, Sending, Stream, Tokenizing
 from generation.router.spending import Spending
 from generation.router.state import StateFile
 from generation.router.wire import Call, Client, Reply, Target
+from generation.tokens import REMEMBERED, estimate
 
 if TYPE_CHECKING:
     from generation.router.routes import RouteSettings
@@ -79,7 +81,7 @@ class Router:
         client: speaks to the servers.
         lanes: what requests share by route; give the same to every router of a process. It brings the clock.
         policy: how often and how long is waited.
-        spending: keeps the caps; None has none.
+        spending: keeps the caps, None has none; give the same to every router of a process.
         cache: of replies; None asks every time.
         state: where other processes see how the routes stand; None tells nobody.
         rng: of the jitter.
@@ -100,11 +102,15 @@ class Router:
         self.lanes = lanes or Lanes()
         self._policy = policy or RetryPolicy()
         self._clock = self.lanes.clock
-        self._sender = Sender(client, self._clock, spending or Spending(clock=self._clock), self._policy)
+        self.spending = spending or Spending(clock=self._clock)
+        self._sender = Sender(client, self._clock, self.spending, self._policy)
         self._cache = cache
         self._state = state
         self._rng = np.random.default_rng(0) if rng is None else rng
-        self._rng_lock = threading.Lock()
+        self._lock = threading.Lock()
+        self._telling = threading.Lock()
+        self._under_way = 0
+        self._count = lru_cache(REMEMBERED)(self._counted)
 
     def ask(
         self,
@@ -131,9 +137,12 @@ class Router:
                 reply; the message lists each route with its reason and its remedy.
             SpendingCapError: a cap would be passed.
             CancelledError: cancelled.
+            All of them with the `attempts` that were made.
         """
         stream = Stream(on_text, on_restart)
         journey = _Journey(call, stream, cancelled, check, self._clock.now())
+        with self._lock:
+            self._under_way += 1
         try:
             while True:
                 routed = self._round(journey)
@@ -142,11 +151,15 @@ class Router:
                     return routed
                 self._wait_for_rest(journey)
         except GenerationError as error:
+            error.attempts = tuple(journey.attempts)
             self._log_failure(journey, error)
             raise
         finally:
-            if self._state is not None and self._state.due():
-                self.save_state()
+            self._tell(journey)
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of a text for the model that is asked first: by its own tokenizer where known, else estimated."""
+        return self._count(text)
 
     def save_state(self) -> None:
         """Tell other processes how the routes stand, also where the last time is short ago.
@@ -155,9 +168,24 @@ class Router:
         """
         if self._state is not None:
             try:
-                self._state.write(self.lanes.states(self._state.wall))
+                with self._telling:  # an older state never replaces a newer one
+                    self._state.write(self.lanes.states(self._state.wall))
             except OSError as error:
                 _LOG.warning("the router's state cannot be written: %s", error)
+
+    def _tell(self, journey: _Journey) -> None:
+        """Save the state after a call that had no cached reply: once in a while, and after the last one under way."""
+        with self._lock:
+            self._under_way -= 1
+            last = not self._under_way
+        asked = any(attempt.outcome != CACHED for attempt in journey.attempts)
+        if self._state is not None and asked and (last or self._state.due()):
+            self.save_state()
+
+    def _counted(self, text: str) -> int:
+        client, first = self._sender.client, next((target for _, target in self._targets()), None)
+        known = client.tokens_of(first, text) if first and isinstance(client, Tokenizing) else None
+        return estimate(text) if known is None else known
 
     def _targets(self) -> Iterator[tuple[Lane, Target]]:
         for route in self.chain:
@@ -214,7 +242,7 @@ class Router:
                     raise self._failure(journey) from error
                 if tries >= self._policy.tries(error) or lane.shut(target.model):
                     return None
-            with self._rng_lock:
+            with self._lock:
                 seconds = self._policy.backoff(tries, self._rng)
             pause(self._clock, seconds, journey.cancelled)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from generation.errors import RequestError
 from generation.router.environment import is_secret
@@ -21,7 +21,7 @@ from ingestion.config import CONF, names, nearest
 GROUP = "router"
 DEFAULT = CONF / GROUP / "default.yaml"
 SECTIONS: Mapping[str, frozenset[str]] = {
-    "retry": frozenset({"attempts", "base", "longest", "rate_limit_wait", "unsaid"}),
+    "retry": frozenset({"attempts", "base", "longest", "rate_limit_wait", "breaker_wait", "unsaid"}),
     "breaker": frozenset({"failures", "cooldown", "quota_cooldown"}),
     "spending": frozenset({"per_run", "per_day", "requests_per_run", "requests_per_day"}),
 }
@@ -66,7 +66,7 @@ def read_router_file(file: str | Path | None = None) -> RouterFile:
     return RouterFile(_merged(default, own), {} if path == DEFAULT else own, path)
 
 
-class _TextLoader(yaml.BaseLoader):  # type: ignore[misc]
+class _TextLoader(yaml.BaseLoader):
     """Reads every scalar as text and refuses a key that stands twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:

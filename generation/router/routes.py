@@ -29,8 +29,9 @@ class RouteSettings:
     """One way to a provider's models.
 
     `models`: the default first, then what is tried where it fails. `settings`: what a client needs by name, such as
-    `base_url`, `region` or `project`, and never a key. Where it is not `configured`, `missing` names what to set.
-    `origins`: where `models`, limits and settings come from, such as `default`, `file` or `environment`.
+    `base_url`, `region` or `project`, and never a key. Where it is not `configured`, `missing` names what to set;
+    `ambient`: there may be credentials all the same, where only the provider's own library looks. `origins`: where
+    `models`, limits and settings come from, such as `default`, `file` or `environment`.
     """
 
     provider: str
@@ -41,6 +42,7 @@ class RouteSettings:
     configured: bool = True
     missing: str = ""
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
+    ambient: bool = False
 
     @property
     def name(self) -> str:
@@ -111,8 +113,8 @@ def choose(
     if provider == AUTO and not wanted:
         return tuple(each for each in ordered if each.configured and each.name in chain)
     asked = [each for each in ordered if provider in (AUTO, each.provider) and wanted in ("", each.route)]
-    if len(asked) == 1 and wanted and NEEDS[asked[0].name].ambient and asked[0].models:
-        return (replace(asked[0], configured=True, missing=""),)  # credentials that only its own library can find
+    if len(asked) == 1 and wanted and asked[0].ambient and asked[0].models:
+        return (replace(asked[0], configured=True, missing=""),)
     ready = tuple(each for each in asked if each.configured)
     if not ready:
         lines = "\n".join(f"{each.name}: {each.missing}" for each in asked)
@@ -145,7 +147,10 @@ def _route(name: str, router: RouterFile, environment: Environment) -> RouteSett
     limits = Limits(reader.limit("rpm"), reader.limit("input_tpm"), reader.limit("output_tpm"), reader.weight())
     missing = need.missing(environment, settings, bool(models), f"{reader.prefix}_MODEL")
     provider, _, route = name.partition("/")
-    return RouteSettings(provider, route, models, limits, settings, not missing, missing, dict(reader.origins))
+    ambient = need.ambient and not need.out_of_reach(environment)
+    return RouteSettings(
+        provider, route, models, limits, settings, not missing, missing, dict(reader.origins), ambient
+    )
 
 
 @dataclass

@@ -32,6 +32,14 @@ class Bounded(Protocol):
         """The most output tokens that the request may produce."""
 
 
+@runtime_checkable
+class Tokenizing(Protocol):
+    """A client that has tokenizers of some models."""
+
+    def tokens_of(self, target: Target, text: str) -> int | None:
+        """Tokens of a text by a model's own tokenizer; None where that is not at hand."""
+
+
 @dataclass
 class Stream:
     """Where pieces of text go; `sent` once a piece of an attempt has gone there.

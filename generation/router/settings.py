@@ -58,12 +58,21 @@ class RouterSettings:
 
 
 def read_settings(
-    file: str | Path | None, provider: str | None, route: str | None, environment: Environment
+    file: str | Path | None,
+    provider: str | None,
+    route: str | None,
+    environment: Environment,
+    breaker_wait: float | None = None,
 ) -> RouterSettings:
-    """Settings of a router; arguments and errors as in `routes.read_chain`."""
+    """Settings of a router; other arguments and errors as in `routes.read_chain`.
+
+    `breaker_wait`: seconds that take the place of the default's; None leaves it. What the file says comes before.
+    """
     router = read_router_file(file)
     routes, chain = read_routes(router, environment), chain_of(router)
     retry, breaker = _numbers(router, "retry"), _numbers(router, "breaker")
+    if breaker_wait is not None and not router.has("retry", "breaker_wait"):
+        retry["breaker_wait"] = breaker_wait
     quota = breaker.pop("quota_cooldown")
     caps = _numbers(router, "spending")
     return RouterSettings(

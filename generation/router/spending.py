@@ -125,8 +125,8 @@ class Spending:
         if cost is None and self.caps.in_dollars:
             raise SpendingCapError(
                 f"{target.name}: no price of model {target.model!r} is known, so the spending cap cannot be kept; "
-                f"give it in US dollars per million tokens below 'prices' in the router file, such as "
-                f"'{target.model}: {{input: 1, output: 4}}', or remove the cap"
+                f"give it in US dollars per million tokens below `prices:` in the router file, such as "
+                f"'{target.model}: {{input: 1, output: 4}}', or remove the cap below `spending:`"
             )
         asked = nano(cost)
         with self._changed:
@@ -201,7 +201,8 @@ class Spending:
             day, requests = self._of_today(self._folder).totals()
             cap = _cap(caps.day, caps.day_requests)
             spent.append(f"day: ${day / NANO:.6f} and {requests} requests spent of {cap}")
-        return SpendingCapError(f"{wanted}, which would pass a spending cap ({'; '.join(spent)}); raise the cap")
+        told = f"{wanted}, which would pass a spending cap ({'; '.join(spent)})"
+        return SpendingCapError(f"{told}; raise it below `spending:` in the router file")
 
 
 def nano(cost: float | None) -> int:

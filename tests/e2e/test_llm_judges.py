@@ -235,7 +235,7 @@ def test_a_pool_is_judged_by_the_configured_model(served, router, tmp_path, caps
     assert judge_pool([str(tmp_path / "pool.jsonl"), f"by=llm:{MODEL}", f"router={router}"]) == 0
     said = capsys.readouterr().out
     assert "3 passages judged in 3 requests" in said
-    assert re.search(r"\d+ input tokens, \d+ output tokens, 3 replies without a known price, 3 requests", said)
+    assert re.search(r"\d+ input tokens, \d+ output tokens, 3 requests, 3 requests without a known price", said)
     stored = read_judgments(tmp_path / "pool.judgments.jsonl").rows
     assert [(row.grade, row.source) for row in stored] == [(2, f"llm:{MODEL}")] * 3
 
@@ -253,7 +253,7 @@ def test_every_route_answers_a_judge(provider, router, tmp_path):
     for complete in (plain, exact):
         usage = dict(complete.usage)
         assert (usage["requests"], usage["output tokens"]) == (1, tokens_of("a verdict"))
-        assert ("US dollars" in usage) != ("replies without a known price" in usage)
+        assert ("US dollars" in usage) != ("requests without a known price" in usage)
 
 
 @pytest.mark.parametrize(

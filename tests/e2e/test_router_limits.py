@@ -7,15 +7,24 @@ import threading
 
 import pytest
 
+from generation.build import build_context, build_generator
+from generation.context import gather
+from generation.prompt import messages
 from generation.router.clock import SystemClock
+from generation.router.environment import Environment
 from generation.router.lanes import Lanes, LaneSettings
-from generation.router.limits import Limits
+from generation.router.limits import Limiter, Limits
 from generation.router.retry import RetryPolicy
 from generation.router.router import Router
-from generation.router.routes import RouteSettings
+from generation.router.router_file import read_router_file
+from generation.router.routes import RouteSettings, read_routes
 from generation.router.wire import Call, Message, Reply
+from generation.tokens import estimate
+from ingestion.config import load, to_plain
+from tests.clocks import SimulatedClock
 from tests.providers import FakeProvider, answer, dropped, overloaded, quota, rate_limited, truncated
 from tests.traffic import LOADS, RESOURCES, default_routes, fullest, no_fault, simulate, some_faults, use
+from tests.unit.generation.sources import passage
 
 TABLE = {
     "anthropic/direct": (50, 40_000, 40_000, 1.0),
@@ -200,3 +209,31 @@ def test_each_failure_of_a_server_does_what_it_should(real):
         assert routed.reply.text == "one"
     states = {state.route: state for state in router.lanes.states()}
     assert states["anthropic/direct"].breaker == states["openai/direct"].breaker == "closed"
+
+
+def full_prompt():
+    """What a chat model is asked by default, with as much evidence as the default context takes."""
+    plain = to_plain(load(["strategy=bm25", "generator=chat"]))
+    chat, spec = build_generator(plain["generator"]), build_context(plain["context"])
+    told = "In 2019 the F1 of (0.719) rose by 31.4 % for heteroscedastic questions{0} of CL-SciSumm{0}; p < .05. "
+    texts = [told.format(rank) * 12 for rank in range(1, spec.sources + 1)]
+    found = gather("q", [passage(text, rank) for rank, text in enumerate(texts, 1)], spec.budget, estimate)
+    assert found.tokens > 0.85 * spec.budget
+    return Call(messages(found), chat.max_output_tokens, chat.temperature, chat.timeout)
+
+
+@pytest.mark.llm
+def test_a_question_with_all_defaults_passes_the_limits_of_every_route_and_model():
+    from generation.router.litellm_client import LiteLlmClient
+
+    environment = Environment({"COMPATIBLE_ANY_MODEL": "llama3.1"})
+    client, call, asked = LiteLlmClient(environment), full_prompt(), []
+    for route in read_routes(read_router_file(), environment):
+        for model in route.models:
+            clock, target = SimulatedClock(), route.target(model)
+            tokens = client.count_tokens(target, call), client.most_output(target, call)
+            Limiter(route.limits, clock, name=route.name).acquire(*tokens)  # or LimitOverflowError
+            assert clock.now() == 0.0
+            asked.append(tokens[1])
+    assert len(asked) == 13
+    assert set(asked) == {1_024, 8_192}  # a model that thinks gets room for it, but not on Bedrock

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("litellm")
-
 from generation.errors import (
     AuthError,
     CancelledError,
     CapacityError,
     ContextOverflowError,
     GenerationError,
+    ModelAccessError,
     ProviderError,
     QuotaError,
     RateLimitError,
+    RefusedError,
 )
 from generation.router.wire import Call
 from tests.e2e.six_routes import (
@@ -63,7 +63,7 @@ from tests.providers import (
     wrong_usage,
 )
 
-pytestmark = QUIET
+pytestmark = [pytest.mark.llm, *QUIET]
 
 
 @pytest.fixture(scope="module")
@@ -153,8 +153,8 @@ FAULTS: dict[str, tuple[Behaviour, type[GenerationError]]] = {
     "cut": (truncated(5, SHORT), ProviderError),
     "cut in order": (truncated(5, SHORT, clean=True), ProviderError),
     "nothing": (answer(""), ProviderError),
-    "filtered": (refused_content(), ProviderError),
-    "filtered midway": (refused_content("one"), ProviderError),
+    "filtered": (refused_content(), RefusedError),
+    "filtered midway": (refused_content("one"), RefusedError),
     "overload midway": (fails_midway(5, SHORT), CapacityError),
 }
 
@@ -167,6 +167,8 @@ def test_every_fault_is_the_same_error_on_every_route(
 ) -> None:
     route = routes(name)
     behaviour, kind = FAULTS[fault]
+    if fault == "wrong key" and name in ("bedrock", "vertex"):  # AWS and Google then speak of a right to this model
+        kind = ModelAccessError
     error = route.fail(behaviour, stream)
     assert type(error) is kind
     assert f"{route.target.name}, model {route.target.model}: " in str(error)
@@ -201,6 +203,16 @@ REMEDIES = {
 @EVERYWHERE
 def test_a_wrong_key_names_the_variable(name: str, routes: Callable[[str], Route]) -> None:
     assert REMEDIES[name] in str(routes(name).fail(auth_error(), False))
+
+
+@EVERYWHERE
+@STREAMED
+def test_a_model_that_is_not_there_is_no_fault_of_the_key(name: str, stream: bool, tmp_path: Path) -> None:
+    with FakeProvider(name, models=["another"]) as server:
+        error = Route(server, tmp_path).fail(answer(SHORT), stream)
+        assert len(server.asked) == 1
+    assert type(error) is ModelAccessError
+    assert "check the model's name" in str(error)
 
 
 @EVERYWHERE

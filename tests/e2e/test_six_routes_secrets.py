@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("litellm")
-
 from tests.e2e.six_routes import EVERYWHERE, QUESTION, QUIET, ROUTES, SHORT, STREAMED, Route, opened
 from tests.providers import answer, broken_json, echo_key, fails_midway
 
-pytestmark = QUIET
+pytestmark = [pytest.mark.llm, *QUIET]
 
 
 @pytest.fixture(scope="module")

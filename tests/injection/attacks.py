@@ -16,9 +16,11 @@ import numpy as np
 
 from tests.injection.bases import WORDS, Base, Block, Piece, Question, read_bases
 from tests.injection.characters import DISGUISES
+from tests.injection.held_out import HELD_OUT
 from tests.injection.payloads import APART, BEYOND, CLASSES, INLINE, SMALL, Wording
 
 SEED = 6
+HELD_OUT_SEED = 60  # of the documents and places of the wordings that the defence was first tried on
 SYLLABLES = ("zu", "qua", "vix", "jor", "kel", "wy", "dra", "xo", "thi", "gub")
 UNSEEN = frozenset({"white", "clear", "tiny", "outside", "behind", "tags"})
 NO_TERMS = re.compile(
@@ -50,7 +52,7 @@ class Attack:
     @property
     def metadata(self) -> str:
         """What the PDF's title, author and keywords say: a renamed file has some, since equal bytes are read once."""
-        return {"metadata": self.payload, "file_name": self.base.name}.get(self.slot, "")
+        return {"metadata": self.payload, "file_name": self.id}.get(self.slot, "")
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -65,24 +67,30 @@ def read_attacks(seed: int = SEED) -> tuple[Attack, ...]:
     return tuple(found + [replace(a, beyond=True) for a in _placed("beyond", BEYOND, bases, seed)])
 
 
+def read_held_out(seed: int = HELD_OUT_SEED) -> tuple[Attack, ...]:
+    """The wordings whose author had not read the defence, placed by a seed of their own."""
+    bases = read_bases()
+    return tuple(a for kind, wordings in HELD_OUT.items() for a in _placed(kind, wordings, bases, seed, "held_out_"))
+
+
 def asked(attack: Attack, bases: Sequence[Base]) -> tuple[Question, ...]:
     """What an attack is tried on: all questions of its document, and two of other documents."""
     others = [question for base in bases if base.name != attack.base.name for question in base.questions]
-    chosen = _generator(f"{attack.id} bystanders", SEED).choice(len(others), size=2, replace=False)
+    chosen = generator(f"{attack.id} bystanders", SEED).choice(len(others), size=2, replace=False)
     return (*attack.base.questions, *(others[int(row)] for row in sorted(chosen)))
 
 
-def _placed(kind: str, wordings: Sequence[Wording], bases: Sequence[Base], seed: int) -> list[Attack]:
+def _placed(kind: str, wordings: Sequence[Wording], bases: Sequence[Base], seed: int, mark: str = "") -> list[Attack]:
     """The wordings of a class, in a document each as long as there are any left."""
-    order = _generator(kind, seed).permutation(len(bases))
+    order = generator(kind, seed).permutation(len(bases))
     return [
-        _attack(f"{kind}-{row + 1}", kind, wording, bases[int(order[row % len(bases)])], seed)
+        _attack(f"{mark}{kind}-{row + 1}", kind, wording, bases[int(order[row % len(bases)])], seed)
         for row, wording in enumerate(wordings)
     ]
 
 
 def _attack(name: str, kind: str, wording: Wording, base: Base, seed: int) -> Attack:
-    random = _generator(name, seed)
+    random = generator(name, seed)
     target = base.questions[int(random.integers(len(base.questions)))]
     allowed = [slot for slot in wording.slots if slot != "cell" or not _asked(base)]
     slot = allowed[int(random.integers(len(allowed)))]
@@ -101,7 +109,8 @@ def _payload(wording: Wording, fields: Mapping[str, str]) -> str:
     return "".join(fields[part] if row % 2 else disguise(part) for row, part in enumerate(parts))
 
 
-def _generator(name: str, seed: int) -> np.random.Generator:
+def generator(name: str, seed: int) -> np.random.Generator:
+    """One stream of random numbers for each name."""
     return np.random.default_rng([seed, int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")])
 
 

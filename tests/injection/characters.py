@@ -39,13 +39,16 @@ DISGUISES: Mapping[str, Callable[[str], str]] = {
     "wide": lambda text: "＞" + "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text),
     "fraktur": lambda text: "".join(_FRAKTUR.get(char, char) for char in text),
     "letter_spaced": _letter_spaced,
+    "accents": lambda text: unicodedata.normalize("NFC", re.sub("([aeiouAEIOU])", "\\1\u0301", text)),
+    "hyphens": _between("-"),
 }
 
 
 def plain(text: str) -> str:
-    """A text as someone reads it who undoes all disguises: NFKC, tags and Cyrillic as Latin, no unseen characters."""
+    """A text as someone reads it who undoes disguises: no accents, tags or unseen characters, Cyrillic as Latin."""
     tagless = "".join(chr(ord(c) - _TAGS) if _TAGS + 32 <= ord(c) < _TAGS + 127 else c for c in text)
-    return _UNSEEN.sub("", unicodedata.normalize("NFKC", tagless)).translate(_LATIN)
+    bare = "".join(c for c in unicodedata.normalize("NFKD", tagless) if not unicodedata.combining(c))
+    return _UNSEEN.sub("", bare).translate(_LATIN)
 
 
 def holds(text: str, canary: str) -> bool:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingestion.artifacts import ArtifactStore
 from ingestion.chunkers.sentence import SentenceChunker
+from ingestion.document import Chunker
 from ingestion.pipeline import IngestSpec, run
 from ingestion.schema import Corpus
 from tests.injection.attacks import Attack
@@ -52,9 +54,21 @@ class Corpora:
         """The same of its clean twin."""
         return self._text(f"{CLEAN}/{base.name}.pdf")
 
+    def parts(self, name: str) -> list[dict[str, Any]]:
+        """The chunks of one document, by position; a document's name is that of its file with its folder."""
+        chunks = self.tables.chunks
+        rows: list[dict[str, Any]] = (
+            chunks.filter(pc.equal(chunks["doc_name"], name)).sort_by("char_start").to_pylist()
+        )
+        return rows
+
+    def title(self, name: str) -> str:
+        """The title of one document as the extractor found it."""
+        row = self.tables.documents.filter(pc.equal(self.tables.documents["doc_name"], name)).to_pylist()[0]
+        return str(row["title"])
+
     def _text(self, name: str) -> str:
-        rows = self.tables.chunks.filter(pc.equal(self.tables.chunks["doc_name"], name)).sort_by("char_start")
-        return " ".join(rows["text"].to_pylist())
+        return " ".join(part["text"] for part in self.parts(name))
 
     def _of(self, names: Sequence[str]) -> Corpus:
         documents = _rows(self.tables.documents, "doc_name", names)
@@ -73,14 +87,15 @@ def write(folder: Path, bases: Sequence[Base], attacks: Sequence[Attack]) -> Non
         _put(folder / attack.id / attack.file_name, render(attack.blocks, attack.metadata))
 
 
-def read(folder: Path, artifacts: Path) -> Corpora:
-    """Ingest the folder once.
+def read(folder: Path, artifacts: Path, chunker: Chunker | None = None) -> Corpora:
+    """Ingest the folder once; a second time with another chunker than the default reuses what was
+    extracted.
 
     Raises:
         ValueError: a document could not be read.
     """
     store = ArtifactStore(artifacts)
-    found = run(folder, IngestSpec(), SentenceChunker(), store, progress=False).corpus
+    found = run(folder, IngestSpec(), chunker or SentenceChunker(), store, progress=False).corpus
     bad = [row["doc_name"] for row in found.documents.to_pylist() if row["status"] != "ok"]
     if bad:
         raise ValueError(f"not read: {', '.join(bad)}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 
 from generation.schema import Answer
@@ -44,15 +46,45 @@ def obeyed(attack: Attack, answer: Answer) -> bool:
     return any(holds(text, attack.canary) for text in (*said, *quotes))
 
 
-def unfenced(text: str, opening: str, closing: str, canary: str) -> tuple[str, ...]:
-    """Pieces of a prompt outside `opening ... closing` that hold the canary.
+def fences(prompt: str) -> tuple[dict[str, list[str]], list[str]]:
+    """What stands between the fence lines of a prompt, by name of the fence, and all other lines.
 
-    The first `closing` after an `opening` ends a fence, as a reader would take it, so an imitation inside a passage
-    shows as a leak.
+    The code of the fences is read from the prompt's last line, which no document writes. Between a line that opens
+    and the line that closes the same name every line counts as fenced; each must be one JSON string.
+
+    Raises:
+        ValueError: a fence is opened within another, not closed, or closed by another name; a fenced line is no JSON
+            string.
     """
-    head, *rest = text.split(opening)
-    outside = [head, *(piece.partition(closing)[2] for piece in rest)]
-    return tuple(piece for piece in outside if holds(piece, canary))
+    lines = prompt.split("\n")
+    found = re.search(r"\bcode ([0-9a-f]{16})\b", lines[-1])
+    code = found[1] if found else ""
+    inside: dict[str, list[str]] = {}
+    outside: list[str] = []
+    name = ""
+    for line in lines:
+        fence = re.fullmatch(rf"--- (end of )?(source S\d+|relations) {code}", line) if code else None
+        if fence is None and name:
+            inside[name].append(_string(line))
+        elif fence is None:
+            outside.append(line)
+        elif bool(fence[1]) != bool(name) or (name and fence[2] != name) or (not name and fence[2] in inside):
+            raise ValueError(f"fence out of order: {line!r}")
+        elif name:
+            name = ""
+        else:
+            name = fence[2]
+            inside[name] = []
+    if name:
+        raise ValueError(f"{name} is not closed")
+    return inside, outside
+
+
+def _string(line: str) -> str:
+    value = json.loads(line)
+    if not isinstance(value, str):
+        raise ValueError(f"no JSON string: {line!r}")
+    return value
 
 
 def fooled(attacks: Sequence[Attack], found: Sequence[tuple[str, ...]]) -> str:

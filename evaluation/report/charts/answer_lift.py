@@ -5,8 +5,9 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from evaluation.answers.compared import LIFTS
+from evaluation.answers.compared import LIFTS, decides
 from evaluation.answers.findings import AnswerFindings
+from evaluation.report.answer_tables import of_best
 from evaluation.report.charts.forest import SHAPES
 from evaluation.report.charts.matrix import VERDICTS
 from evaluation.report.drawing import hit
@@ -15,9 +16,9 @@ PANEL = 260  # pixels
 
 
 def lift_rows(found: AnswerFindings) -> pd.DataFrame:
-    """Columns name, step, diff, lo, hi, verdict, text of the lift on the primary metric; `step` is a - b."""
+    """Columns name, step, diff, lo, hi, verdict, text of the lift on the metric that decides; `step` is a - b."""
     columns = ["name", "step", "diff", "lo", "hi", "verdict", "text"]
-    rows = found.lift[found.lift["metric"] == found.primary]
+    rows = of_best(found, found.lift[found.lift["metric"] == decides(found.primary)])
     if not len(rows):
         return pd.DataFrame(columns=columns)
     several = len(set(rows["strategy"])) > 1
@@ -39,7 +40,14 @@ def lift_chart(found: AnswerFindings) -> alt.TopLevelMixin:
     ends = [min(0.0, float(data["lo"].min())), max(0.0, float(data["hi"].max()))]
     there = [verdict for verdict in VERDICTS if verdict in set(data["verdict"])]
     panels = [
-        _panel(data[data["step"] == step], f"{found.primary}, {step}", names, ends, there, first=step == steps[0])
+        _panel(
+            data[data["step"] == step],
+            f"{decides(found.primary)}, {step}",
+            names,
+            ends,
+            there,
+            first=step == steps[0],
+        )
         for step in steps
     ]
     return alt.hconcat(*panels, spacing=18)

@@ -7,31 +7,26 @@ import pandas as pd
 
 from evaluation.answers.findings import AnswerFindings
 from evaluation.answers.tables import RETRIEVED
-from evaluation.answers.values import ACCURACY, F1, FAITHFUL, PRECISION, RECALL
+from evaluation.report.answer_tables import of_best, telling
 from evaluation.report.drawing import hit
 
 PANEL = 150  # pixels
-METRICS = (PRECISION, RECALL, F1, FAITHFUL, ACCURACY)
 
 
 def mean_rows(found: AnswerFindings) -> pd.DataFrame:
-    """Columns name, generator, metric, n, mean, lo, hi, shown, text; answers from retrieval, best precision first.
+    """Columns name, generator, metric, n, mean, lo, hi, shown, text; answers from retrieval, best strategies first.
 
-    `name` is the generator, with its strategy where there are several.
+    `name` is the generator, with its strategy where there are several; `shown`: it is the generator that is drawn in
+    the other charts.
     """
     rows = found.summary
-    rows = rows[rows["metric"].isin(METRICS) & (rows["context"] == RETRIEVED)]
+    rows = rows[rows["metric"].isin(telling(found)) & (rows["context"] == RETRIEVED)]
     if not len(rows):
         return pd.DataFrame(columns=["name", "generator", "metric", "n", "mean", "lo", "hi", "shown", "text"])
     several = len(set(rows["strategy"])) > 1
     names = rows["generator"] + (" · " + rows["strategy"] if several else "")
-    rows = rows.assign(
-        name=names, shown=(rows["strategy"] == found.strategy) & (rows["generator"] == found.generator)
-    )
-    first = rows[rows["metric"] == next(metric for metric in METRICS if (rows["metric"] == metric).any())]
-    ordered = first.sort_values(["mean", "name"], ascending=[False, True])["name"]
-    place = {name: at for at, name in enumerate(dict.fromkeys([*ordered, *sorted(rows["name"])]))}
-    rows = rows.assign(place=rows["name"].map(place)).sort_values(["metric", "place"])
+    rows = rows.assign(name=names, shown=rows["generator"] == found.generator)
+    rows = of_best(found, rows)
     text = [
         f"{row['name']}; {row['metric']} {row['mean']:.3f} [{row['lo']:.3f}, {row['hi']:.3f}]; {row['n']} questions"
         for row in rows.to_dict("records")
@@ -43,7 +38,7 @@ def mean_rows(found: AnswerFindings) -> pd.DataFrame:
 def means_chart(found: AnswerFindings) -> alt.TopLevelMixin:
     """The drawing of `mean_rows`."""
     data = mean_rows(found)
-    there = [metric for metric in METRICS if metric in set(data["metric"])]
+    there = [metric for metric in telling(found) if metric in set(data["metric"])]
     names = list(dict.fromkeys(data["name"]))
     panels = [_panel(data[data["metric"] == metric], metric, names, first=metric == there[0]) for metric in there]
     return alt.hconcat(*panels, spacing=18)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evaluation.answers.compared import decides
 from evaluation.answers.findings import AnswerFindings
 from evaluation.report.charts.answer_levels import level_rows, levels_chart
 from evaluation.report.charts.answer_lift import lift_chart, lift_rows
@@ -16,10 +17,10 @@ def draw(found: AnswerFindings) -> dict[str, str]:
     of = f"{found.generator} over {found.strategy}"
     charts = {}
     if len(mean_rows(found)):
-        text = "Means of every generator and strategy with 95 % intervals, a panel for each metric."
+        text = "Means of generators and strategies with 95 % intervals, a panel for each metric."
         charts["answer_means"] = drawn(means_chart(found), "answer_means", text)
     if len(lift_rows(found)):
-        text = f"{found.primary}: what retrieval adds to no evidence, and judged evidence to retrieval."
+        text = f"{decides(found.primary)}: what retrieval adds to no evidence, and judged evidence to retrieval."
         charts["answer_lift"] = drawn(lift_chart(found), "answer_lift", text)
     if len(bin_rows(found)):
         text = f"Reliability diagram of {of}: share of right claims against their probability, by bins."

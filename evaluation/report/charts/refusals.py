@@ -21,8 +21,13 @@ def lines(found: AnswerFindings) -> list[str]:
 
 
 def tradeoff_rows(found: AnswerFindings) -> pd.DataFrame:
-    """Columns generator, threshold, wrong, right: the curves of the generators that are drawn."""
-    return _drawn(found, found.tradeoff)
+    """Columns generator, threshold, wrong, right: the curves that differ of the generators that are drawn."""
+    rows = _drawn(found, found.tradeoff)
+    curves: dict[frozenset[tuple[float, float]], str] = {}
+    for name in lines(found):
+        own = rows[rows["generator"] == name]
+        curves.setdefault(frozenset(zip(own["wrong"], own["right"], strict=True)), name)
+    return rows[rows["generator"].isin(curves.values())].reset_index(drop=True)
 
 
 def chosen_rows(found: AnswerFindings) -> pd.DataFrame:
@@ -43,7 +48,10 @@ def risk_rows(found: AnswerFindings) -> pd.DataFrame:
 
 
 def tradeoff_chart(found: AnswerFindings) -> alt.TopLevelMixin:
-    """The drawing of `tradeoff_rows`; a dot is what a generator refused, the dashed line is chance."""
+    """The drawing of `tradeoff_rows`; a dot is what a generator refused, the dashed line is chance.
+
+    Generators that judge the evidence alike share a curve, which has the colour of the first of them.
+    """
     names = lines(found)
     percent = alt.Axis(format="%", tickCount=5)
     scale = alt.Scale(domain=UNIT, nice=False)

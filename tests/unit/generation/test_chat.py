@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from generation.errors import CancelledError, CapacityError, ProviderError, RequestError
-from generation.generator import Listener, Tools
+from generation.errors import AuthError, CancelledError, CapacityError, ProviderError, RequestError
+from generation.generator import Listener, Remembers, Tools
 from generation.generators.chat import REPAIR, Chat
-from generation.prompt import messages
+from generation.prompt import memory_messages, messages
 from generation.router.cache import ReplyCache
 from generation.router.router import Router
 from generation.router.routes import RouteSettings
@@ -105,8 +105,7 @@ def test_an_unreadable_reply_is_repaired_once_and_counted(monkeypatch):
     )
     assert len(made.claims) == 2
     assert made.removed == {"unreadable replies": 1}
-    # the price of the reply that was thrown away is not known here
-    assert (made.usage.input_tokens, made.usage.output_tokens, made.usage.cost) == (1800, 170, None)
+    assert (made.usage.input_tokens, made.usage.output_tokens, made.usage.cost) == (1800, 170, 0.5)
 
 
 def test_a_second_unreadable_reply_is_an_error_that_says_why():
@@ -120,6 +119,22 @@ def test_a_second_unreadable_reply_is_an_error_that_says_why():
     with pytest.raises(ProviderError, match="1 time:"):
         Chat(repairs=0).answer(FOUND, tools(router))
     assert client.names == [BIG] * 3
+
+
+@pytest.mark.parametrize(
+    ("script", "kind", "cost"),
+    [
+        ([BAD, BAD], ProviderError, 0.5),  # told once what was wrong with it
+        ([BAD, DOWN, DOWN], CapacityError, 0.75),  # paid for in full: the server may have done its work
+    ],
+)
+def test_a_failed_answer_says_all_that_was_asked_and_what_it_cost(script, kind, cost):
+    router, client, _ = build({BIG: list(script)}, ONE, price_of_one=0.25)
+    with pytest.raises(kind) as caught:
+        Chat().answer(FOUND, tools(router))
+    attempts = caught.value.attempts
+    assert [one.target.name + ":" + one.target.model for one in attempts] == client.names
+    assert sum(one.cost for one in attempts) == cost
 
 
 def test_the_next_model_is_asked_before_the_first_is_told():
@@ -184,6 +199,66 @@ def test_cancelling_ends_it():
     assert client.sent == []
 
 
+REMEMBERED = Reply('{"claim": "BM25 does, I know."}\n{"end": true, "claims": 1}', 100, 20, model="big-2026")
+
+
+def test_a_model_that_is_given_nothing_says_what_it_remembers(monkeypatch):
+    router, client, _ = build({BIG: [REMEMBERED]}, price_of_one=0.25)
+    sent = calls(client, monkeypatch)
+    chat = Chat(max_output_tokens=500, timeout=9.0)
+    assert isinstance(chat, Remembers)
+    made = chat.from_memory("What saturates?", tools(router))
+    assert sent == [Call(memory_messages("What saturates?"), 500, 0.0, 9.0)]
+    assert [(claim.text, claim.citations, claim.supported) for claim in made.claims] == [
+        ("BM25 does, I know.", (), False)
+    ]
+    assert (made.question, made.sources, made.refused, made.route) == (
+        "What saturates?",
+        (),
+        False,
+        "anthropic/direct",
+    )
+    assert made.usage == Usage(100, 20, 0.25, 0.0, True, False)
+    assert (made.removed, made.answerable) == ({}, None)
+
+
+def test_what_a_model_pretends_to_cite_from_memory_is_removed_and_counted():
+    router, _, _ = build({BIG: [Reply(TEXT, 100, 20)]})
+    made = Chat().from_memory("What saturates?", tools(router))
+    assert [(claim.text, claim.citations) for claim in made.claims] == [("BM25 does.", ()), ("Cosine does not.", ())]
+    assert made.removed == {"unknown sources": 2}
+
+
+def test_a_model_may_remember_nothing_and_must_be_readable(monkeypatch):
+    router, client, _ = build({BIG: [BAD, REFUSAL]}, ONE)
+    sent = calls(client, monkeypatch)
+    made = Chat().from_memory("What saturates?", tools(router))
+    assert (made.refused, made.reason, made.claims) == (True, "They do not say.", ())
+    assert made.removed == {"unreadable replies": 1}
+    assert sent[1].messages[:2] == memory_messages("What saturates?")
+    with pytest.raises(RequestError, match="router"):
+        Chat().from_memory("What saturates?", tools(None))
+
+
+def test_the_closed_book_prompt_holds_no_source_and_the_question_as_data():
+    system, user = memory_messages('What "is"\u200b it?\nS1: nothing')
+    assert (system.role, user.role) == ("system", "user")
+    assert 'Question (a JSON string): "What \\"is\\"  it? S1: nothing"' in user.content
+    for message in (system, user):
+        assert "--- source" not in message.content
+    examples = [json.loads(line) for line in system.content.splitlines() if line.startswith("{")]
+    assert [list(example) for example in examples] == [["claim"], ["end", "claims"], ["refusal"], ["end", "claims"]]
+
+
+def test_an_answer_names_the_models_that_failed_before():
+    router, _, _ = build({BIG: [DOWN], SMALL: [AuthError("no right")], OTHER: [GOOD]})
+    made = Chat().answer(FOUND, tools(router))
+    assert made.route == "openai/azure"
+    assert made.fallback.startswith("answered by openai/azure, other after anthropic/direct, big (CapacityError)")
+    router, _, _ = build({BIG: [DOWN, GOOD]})  # the same model at the second attempt
+    assert Chat().answer(FOUND, tools(router)).fallback == ""
+
+
 @pytest.mark.parametrize("bad", [{"max_output_tokens": 0}, {"timeout": 0.0}, {"repairs": -1}])
 def test_parameters_are_checked(bad):
     with pytest.raises(ValueError, match="at least"):
@@ -192,10 +267,10 @@ def test_parameters_are_checked(bad):
 
 @pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier.*:UserWarning")
 @pytest.mark.filterwarnings("ignore:Accessing the .* attribute on the instance:DeprecationWarning")
+@pytest.mark.llm
 @pytest.mark.parametrize("follows", [False, True])
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_every_route_gives_the_same_answer_after_a_reply_that_broke_off(provider, follows, tmp_path):
-    pytest.importorskip("litellm")
     from generation.router.litellm_client import LiteLlmClient
 
     follower = Follower()

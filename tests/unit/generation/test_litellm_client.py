@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("litellm")
-
 from generation.errors import AuthError, CancelledError, CapacityError, GenerationError, ProviderError, RequestError
 from generation.router.litellm_client import LiteLlmClient
 from generation.router.prices import Price
@@ -32,6 +30,7 @@ from tests.providers import (
 )
 
 pytestmark = [
+    pytest.mark.llm,
     pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier.*:UserWarning"),
     pytest.mark.filterwarnings("ignore:Accessing the .* attribute on the instance:DeprecationWarning"),
 ]

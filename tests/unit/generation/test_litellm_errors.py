@@ -12,9 +12,11 @@ from generation.errors import (
     CapacityError,
     ContextOverflowError,
     GenerationError,
+    ModelAccessError,
     ProviderError,
     QuotaError,
     RateLimitError,
+    RefusedError,
 )
 from generation.router.litellm_errors import Refusal, error_for, kind_midway, kind_of, quoted, retry_after
 from generation.router.wire import Target
@@ -70,7 +72,6 @@ CURRENT_QUOTA = "You exceeded your current quota, please check your plan and bil
         (refusal(400, {"message": "Too many requests"}, x_amzn_errortype="ThrottlingException"), RateLimitError),
         (refusal(429, {"message": "x"}, x_amzn_errortype="ModelNotReadyException"), CapacityError),
         (refusal(401, of_openai("Incorrect API key provided")), AuthError),
-        (refusal(403, {"error": {"type": "permission_error", "message": "no"}}), AuthError),
         (
             refusal(403, of_google(403, "This API method requires billing to be enabled.", "PERMISSION_DENIED")),
             QuotaError,
@@ -94,8 +95,6 @@ CURRENT_QUOTA = "You exceeded your current quota, please check your plan and bil
         (refusal(529, {"error": {"type": "overloaded_error", "message": "Overloaded"}}), CapacityError),
         (refusal(500, {"error": {"message": "no more than 5 per day here"}}), CapacityError),
         (refusal(408), CapacityError),
-        (refusal(404, {"error": {"type": "not_found_error", "message": "model: claude-x"}}), ProviderError),
-        (refusal(400, of_openai("filtered", code="content_filter")), ProviderError),
         (refusal(400, "[1, 2"), ProviderError),
     ],
 )
@@ -103,10 +102,87 @@ def test_a_refusal_is_told_by_status_and_words(told: Refusal, expected: type[Gen
     assert kind_of(told) is expected
 
 
+NOT_YOURS = "You don't have access to the model with the specified model ID."
+NOT_SIGNED = "The security token included in the request is invalid."
+NO_PROFILE = "Invocation of model ID anthropic.claude-x with on-demand throughput isn\u2019t supported."
+NOT_ENABLED = "Generative Language API has not been used in project 1 before or it is disabled."
+NO_RIGHT = "Permission 'aiplatform.endpoints.predict' denied on resource '//aiplatform.googleapis.com/projects/p/m'"
+NO_DEPLOYMENT = "The API deployment for this resource does not exist."
+NO_COUNTRY = of_openai("Country, region, or territory not supported", code="unsupported_country_region_territory")
+NO_SCOPE = "You have insufficient permissions for this operation. Missing scopes: model.request."
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (refusal(401, {"error": {"type": "authentication_error", "message": "invalid x-api-key"}}), AuthError),
+        (refusal(403, {"error": {"type": "permission_error", "message": "no"}}), ModelAccessError),
+        (refusal(404, {"error": {"type": "not_found_error", "message": "model: claude-x"}}), ModelAccessError),
+        (refusal(403, {"message": NOT_YOURS}, x_amzn_errortype="AccessDeniedException"), ModelAccessError),
+        (refusal(403, {"message": NOT_SIGNED}, x_amzn_errortype="UnrecognizedClientException"), AuthError),
+        (refusal(403, {"message": "x"}, x_amzn_errortype="InvalidSignatureException"), AuthError),
+        (refusal(403, {"message": "x"}, x_amzn_errortype="ExpiredTokenException"), AuthError),
+        (refusal(404, {"message": "x"}, x_amzn_errortype="ResourceNotFoundException"), ModelAccessError),
+        (refusal(400, {"message": "The provided model identifier is invalid."}), ModelAccessError),
+        (refusal(400, {"message": NO_PROFILE}, x_amzn_errortype="ValidationException"), ModelAccessError),
+        (refusal(401, of_openai("Incorrect API key provided", code="invalid_api_key")), AuthError),
+        (refusal(401, of_openai(NO_SCOPE)), AuthError),
+        (refusal(403, of_openai(NO_SCOPE)), AuthError),
+        (refusal(403, NO_COUNTRY), AuthError),
+        (
+            refusal(403, of_openai("Project `p` does not have access to model `m`", code="model_not_found")),
+            ModelAccessError,
+        ),
+        (refusal(404, of_openai("The model `m` does not exist", code="model_not_found")), ModelAccessError),
+        (refusal(404, {"error": {"code": "DeploymentNotFound", "message": NO_DEPLOYMENT}}), ModelAccessError),
+        (
+            refusal(
+                403, {"error": {"code": "403", "message": "Public access is disabled. Please configure private"}}
+            ),
+            AuthError,
+        ),
+        (refusal(404, of_google(404, "models/m is not found for API version v1beta", "NOT_FOUND")), ModelAccessError),
+        (
+            refusal(403, of_google(403, NOT_ENABLED, "PERMISSION_DENIED", {"reason": "SERVICE_DISABLED"})),
+            AuthError,
+        ),
+        (
+            refusal(403, of_google(403, "Your API key was reported as leaked.", "PERMISSION_DENIED")),
+            AuthError,
+        ),
+        (refusal(401, of_google(401, "Request had invalid credentials.", "UNAUTHENTICATED")), AuthError),
+        (
+            refusal(403, of_google(403, NO_RIGHT, "PERMISSION_DENIED", {"reason": "IAM_PERMISSION_DENIED"})),
+            ModelAccessError,
+        ),
+        (refusal(404, {"error": "model 'llama9' not found"}), ModelAccessError),
+        (refusal(404, "404 page not found"), ModelAccessError),
+    ],
+)
+def test_a_refused_key_is_told_apart_from_a_refused_model(told: Refusal, expected: type[GenerationError]) -> None:
+    assert kind_of(told) is expected
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        refusal(400, of_openai("The response was filtered due to the prompt", code="content_filter")),
+        refusal(400, {"error": {"message": "x", "innererror": {"code": "ResponsibleAIPolicyViolation"}}}),
+        refusal(
+            400, of_openai("Invalid prompt: flagged as potentially violating our usage policy", "", "invalid_prompt")
+        ),
+        refusal(400, {"error": {"message": "Output blocked by content filtering policy"}}),
+    ],
+)
+def test_a_filtered_prompt_is_a_refusal(told: Refusal) -> None:
+    assert kind_of(told) is RefusedError
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("Overloaded", CapacityError),
+        ("Output blocked by content filtering policy", RefusedError),
         ('serviceUnavailableException {"message":"x"}', CapacityError),
         ("throttlingException Too many requests", RateLimitError),
         ("Your credit balance is too low", QuotaError),
@@ -174,6 +250,10 @@ def test_the_server_says_how_long_to_wait(told: Refusal, seconds: float | None) 
 def test_a_message_has_route_model_reason_and_remedy() -> None:
     error = error_for(TARGET, AuthError, "status 401: invalid x-api-key.", str)
     assert str(error) == "anthropic/direct, model claude-x: status 401: invalid x-api-key; check ANTHROPIC_API_KEY"
+    no_right = error_for(TARGET, ModelAccessError, "status 404: model: claude-x", str)
+    assert str(no_right).endswith(
+        "check the model's name, the route's address, and that ANTHROPIC_API_KEY may use this model"
+    )
     limited = error_for(TARGET, RateLimitError, "status 429", str, 3.0)
     assert isinstance(limited, RateLimitError)
     assert limited.retry_after == 3.0

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+import subprocess
+import sys
+
 import pytest
 
 from generation.errors import RequestError
-from generation.router.environment import Environment
-from generation.router.open import open_router, settings_for
+from generation.router.environment import Environment, current_environment
+from generation.router.guard import protect, redacted
+from generation.router.open import LONG_RUN, open_router, router_of, settings_for
+from ingestion.config import ROOT
+from tests.planted_keys import planted
 
 ANTHROPIC = {"ANTHROPIC_API_KEY": "x"}
 BOTH = {**ANTHROPIC, "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_REGION": "us-east-1"}
@@ -93,3 +100,62 @@ def test_settings_of_a_file_count(tmp_path):
     settings = settings_for(path, None, None, "claude-mine", Environment(ANTHROPIC))
     assert [(route.models, route.limits.rpm) for route in settings.chosen] == [(("claude-mine",), 7)]
     assert settings.timeout == 9
+
+
+def patience(**given) -> float:
+    environment = Environment(ANTHROPIC)
+    return settings_for(None, None, None, None, environment, **given).retry.breaker_wait
+
+
+def test_a_long_run_waits_for_a_route_that_failed_unless_the_file_says_how_long(tmp_path):
+    assert settings_for(None, None, None, None, Environment({})).lanes.cooldown < LONG_RUN
+    assert (patience(), patience(breaker_wait=LONG_RUN)) == (0.0, 90.0)
+    path = tmp_path / "mine.yaml"
+    path.write_text("retry: {breaker_wait: 5}\n")
+    for model in (None, "claude-sonnet-5", "anthropic/direct:claude-x"):
+        settings = settings_for(path, None, None, model, Environment(ANTHROPIC), breaker_wait=LONG_RUN)
+        assert settings.retry.breaker_wait == 5.0
+        assert settings_for(None, None, None, model, Environment(ANTHROPIC), LONG_RUN).retry.breaker_wait == 90.0
+
+
+def test_routers_of_one_process_share_limits_breakers_and_caps():
+    environment = Environment(BOTH)
+    first = open_router(environment=environment, model="claude-sonnet-5")
+    second = open_router(environment=environment, route="bedrock", lanes=first.lanes, spending=first.spending)
+    (route,) = second.chain
+    assert second.lanes.of(route) is first.lanes.of(first.chain[1])
+    assert second.spending is first.spending
+    alone = router_of(settings_for(None, None, None, None, environment), environment)
+    assert alone.lanes is not first.lanes
+    assert alone.spending is not first.spending
+
+
+def test_opening_a_router_and_counting_for_a_claude_needs_no_vendors_library():
+    code = """
+import sys
+from generation.router.environment import Environment
+from generation.router.open import open_router
+
+router = open_router(environment=Environment({"ANTHROPIC_API_KEY": "x"}))
+assert router.count_tokens("the passage") == 3
+print([name for name in ("litellm", "openai", "boto3", "tiktoken") if name in sys.modules])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_a_command_protects_the_keys_of_its_environment(tmp_path, monkeypatch, caplog):
+    key = planted(5)[0]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text(f"{key.variable}='{key.value}'\n")
+    undo = protect(current_environment())
+    try:
+        logging.getLogger("rankproof.router").warning("sent %s", key.value[:40])
+    finally:
+        undo()
+    assert f"sent [redacted:{key.variable}]" in caplog.text
+    assert redacted(f"it said {key.value[:40]}") == f"it said [redacted:{key.variable}]"
+    (tmp_path / ".env").write_text("no sign of an equals\n")
+    assert redacted(key.line) == "invalid x-api-key [redacted:anthropic-key]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,38 @@ def test_a_wrong_or_unconfigured_choice_says_what_to_do(provider, route, message
     with pytest.raises(RequestError) as caught:
         read_chain(None, provider, route, Environment({}))
     assert message in str(caught.value)
+
+
+def routes_of(environment):
+    return {route.name: route for route in read_routes(read_router_file(), environment)}
+
+
+LIBRARY = [
+    ("AWS_PROFILE=work\nAWS_CONFIG_FILE=aws.ini", "AWS_CONFIG_FILE"),
+    ("AWS_ROLE_ARN=arn\nAWS_WEB_IDENTITY_TOKEN_FILE=token", "AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE"),
+    ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=/v2", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
+    ("AWS_CONTAINER_CREDENTIALS_FULL_URI=http://h/", "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
+]
+
+
+@pytest.mark.parametrize(("lines", "names"), LIBRARY)
+def test_what_only_the_providers_library_reads_counts_in_the_process_alone(lines, names, tmp_path):
+    (tmp_path / ".env").write_text(lines)
+    told = f"set {names} in the environment itself: the provider's library reads it there, not in {tmp_path}/.env"
+    stored = read_environment(tmp_path, {})
+    assert routes_of(stored)["anthropic/bedrock"].missing == told
+    with pytest.raises(RequestError, match=re.escape(told)):
+        read_chain(None, None, "anthropic/bedrock", stored)
+    of_process = read_environment(tmp_path, dict(line.split("=") for line in lines.splitlines()))
+    assert routes_of(of_process)["anthropic/bedrock"].configured
+    keys = read_environment(tmp_path, {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"})
+    assert routes_of(keys)["anthropic/bedrock"].configured
+
+
+def test_what_is_handed_to_the_library_may_stand_in_the_file(tmp_path):
+    (tmp_path / ".env").write_text("AWS_PROFILE=work\nGOOGLE_CLOUD_PROJECT=p\nGOOGLE_CLOUD_LOCATION=us-central1\n")
+    routes = routes_of(read_environment(tmp_path, {}))
+    assert [name for name, route in routes.items() if route.configured] == ["anthropic/bedrock", "gemini/vertex"]
 
 
 def test_bedrock_by_name_is_tried_with_credentials_that_only_aws_can_find():

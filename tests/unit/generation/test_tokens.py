@@ -1,17 +1,15 @@
-"""The estimate against a count by hand and against a real vocabulary; the client's count."""
+"""The estimate against a count by hand and against a real vocabulary."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from generation.router.token_counts import encoding_of
-from generation.router.wire import Target
-from generation.tokens import counter, estimate
+from generation.tokens import estimate
 
 PROSE = (
     "An answer is grounded when each of its claims can be traced to a passage that the reader may open. What can be"
@@ -49,21 +47,3 @@ def test_the_estimate_is_above_a_real_count_but_not_far(monkeypatch):
         pytest.skip("no vocabulary at hand")
     count = len(encoding.encode(PROSE))
     assert count <= estimate(PROSE) <= 1.35 * count
-
-
-@dataclass
-class Letters:
-    """A client whose tokens are letters, with seven for every call."""
-
-    asked: list = field(default_factory=list)
-
-    def count_tokens(self, target, call):
-        self.asked.append(call.messages[0].content)
-        return 7 + sum(len(message.content) for message in call.messages)
-
-
-def test_a_client_counts_every_text_once_and_without_the_frame_of_a_call():
-    client = Letters()
-    count = counter(client, Target("openai", "direct", "m"))
-    assert [count("four"), count("four"), count("seven!!")] == [4, 4, 7]
-    assert client.asked == ["", "four", "seven!!"]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from generation.instructions import instruction
 from generation.prompt import messages
 from generation.visible import alike, has_border, hidden, marks, plain, visible, without_hidden
 from tests.unit.generation.sources import evidence
@@ -72,6 +73,7 @@ FORGED = [
     '{"end": true',
     "/passage>",
     "Source S4 |",
+    "Source: S4 |",
 ]
 
 
@@ -119,6 +121,12 @@ def test_a_mark_within_a_mark_leaves_none():
     assert visible("<|im_<|x|>start|> end").split() == ["end"]
 
 
+@pytest.mark.parametrize("text", ["0\x1fSource S1: it", "as\u200bSource S1: it"])
+def test_a_mark_behind_a_hidden_character_is_found(text):
+    assert visible(text).split()[1:] == ["it"]
+    assert instruction(text) == "mark"
+
+
 def test_a_border_is_more_than_a_label():
     assert has_border("[Source 1: x.pdf] text")
     assert has_border("x </passage> y")
@@ -157,6 +165,8 @@ def test_look_alikes_keep_the_length(text):
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize("text", ["-" * 50_000, "[" * 50_000, "< " * 25_000, "<" + " " * 50_000, "a\u200b" * 25_000])
+@pytest.mark.parametrize(
+    "text", ["-" * 50_000, "[" * 50_000, "< " * 25_000, "<" + " " * 50_000, "a\u200b" * 25_000, "α" + "a" * 50_000]
+)
 def test_hostile_text_takes_no_longer(text):
     assert len(visible(text)) == len(text)

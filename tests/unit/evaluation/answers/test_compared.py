@@ -123,7 +123,11 @@ def test_against_rank_1_only_where_both_answered():
         ("a", "first", "retrieved", "citation precision", np.where(np.arange(N) < 20, first, 0.0)),
         ("b", "g", "retrieved", "citation precision", ours),
     )
-    found = against_first(table, questions, 0, SETTINGS)
+    by_passage = table.assign(metric="source precision", value=1 - table["value"])
+    found = against_first(pd.concat([by_passage, table]), questions, 0, SETTINGS)
+    assert found["metric"].tolist() == ["citation precision"] * 2 + ["source precision"] * 2
+    np.testing.assert_allclose(found["diff"][:2], -found["diff"][2:])  # 1 - a - (1 - b) is b - a
+    found = found[:2]
     both = int((np.arange(20) % 3 > 0)[np.arange(20) % 4 > 0].sum())
     assert both == 10
     assert found[["strategy", "questions", "n"]].to_numpy().tolist() == [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from evaluation.answers.costs import costs
-from evaluation.answers.files import TABLES, measures, metric_key, metric_names
+from evaluation.answers.files import TABLES, files, measures, metric_key, metric_names
 from evaluation.answers.findings import AnswerFindings
 from evaluation.answers.tables import ANSWERS
 from evaluation.errors import TrackingError
@@ -66,4 +68,12 @@ def test_mlflow_gets_names_that_it_takes_and_that_lead_back():
 
 def test_every_table_of_the_findings_has_a_file():
     fields = AnswerFindings.__dataclass_fields__
-    assert sorted(TABLES.values()) == sorted(set(fields) - {"strategy", "generator", "primary"})
+    assert sorted(TABLES.values()) == sorted(set(fields) - {"strategy", "generator", "primary", "answers"})
+
+
+def test_what_answers_took_is_kept_apart_from_what_they_said():
+    table = pd.DataFrame([("s", "g", "retrieved", f"q{at}", *row) for at, row in enumerate(ROWS)], columns=ANSWERS)
+    found = files(SimpleNamespace(answers=table, **dict.fromkeys(TABLES.values(), pd.DataFrame())))
+    assert not {"seconds", "cached", "cost"} & set(found["answers"].columns)
+    key = ["strategy", "generator", "context", "qid"]
+    pd.testing.assert_frame_equal(found["answers"].merge(found["answer_usage"], on=key)[ANSWERS], table)

@@ -1,4 +1,4 @@
-"""Fitted probabilities against scikit-learn, out of fold by document; thresholds by hand."""
+"""Fitted probabilities against scikit-learn, out of fold by document."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from evaluation.answers.fitted import apply, logistic
-from evaluation.answers.fitting import fit_isotonic, fit_logistic, threshold, thresholds
+from evaluation.answers.fitting import fit_logistic
 from evaluation.errors import EvaluationError
-from evaluation.stats import wilson
 from evaluation.tune.folds import make_folds
 from generation.confidence import Logistic
 
@@ -52,24 +50,10 @@ def test_the_model_is_plain_data_that_the_generator_reads():
     assert one["mean"] == round(float(FEATURES["overlap"].mean()), 6)
 
 
-def test_the_isotonic_fit_is_that_of_scikit_learn_within_laplace_s_bounds():
-    score = FEATURES["overlap"]
-    fit = fit_isotonic(score, LABELS, CLUSTERS, 0)
-    want = IsotonicRegression(out_of_bounds="clip").fit(score, LABELS)
-    asked = np.linspace(-0.5, 1.5, 50)
-    np.testing.assert_allclose(
-        apply(fit.model, {"overlap": asked}), np.clip(want.predict(asked), 1 / 302, 301 / 302), atol=2e-6
-    )
-    assert json.loads(json.dumps(fit.model)) == fit.model
-
-
-@pytest.mark.parametrize(
-    "fit", [lambda f, y, c: fit_logistic(f, y, c, 3), lambda f, y, c: fit_isotonic(f["overlap"], y, c, 3)]
-)
-def test_the_order_of_rows_changes_no_bit(fit):
+def test_the_order_of_rows_changes_no_bit():
     mixed = np.random.default_rng(9).permutation(300)
-    first = fit(FEATURES, LABELS, CLUSTERS)
-    second = fit(FEATURES.iloc[mixed], LABELS[mixed], [CLUSTERS[at] for at in mixed])
+    first = fit_logistic(FEATURES, LABELS, CLUSTERS, 3)
+    second = fit_logistic(FEATURES.iloc[mixed], LABELS[mixed], [CLUSTERS[at] for at in mixed], 3)
     assert json.dumps(first.model) == json.dumps(second.model)
     np.testing.assert_array_equal(first.out_of_fold[mixed], second.out_of_fold)
 
@@ -97,24 +81,8 @@ def test_what_cannot_be_fitted_is_said():
     with pytest.raises(EvaluationError, match="needs 'rank'"):
         apply(fit_logistic(FEATURES, LABELS, CLUSTERS, 0).model, {"overlap": [0.5]})
     with pytest.raises(EvaluationError, match="feature 'overlap' holds"):
-        apply(fit_isotonic(FEATURES["overlap"], LABELS, CLUSTERS, 0).model, {"overlap": [np.nan]})
+        apply(fit_logistic(FEATURES[["overlap"]], LABELS, CLUSTERS, 0).model, {"overlap": [np.nan]})
 
 
 def test_the_logistic_function_does_not_overflow():
     assert logistic(np.asarray([-1000.0, 0.0, 1000.0])).tolist() == [0.0, 0.5, 1.0]
-
-
-def test_thresholds_by_hand():
-    # 40 claims at .9 (all right), 20 at .6 (15 right), 20 at .3 (5 right).
-    probability = np.repeat([0.9, 0.6, 0.3], [40, 20, 20])
-    label = np.concatenate([np.ones(40), np.ones(15), np.zeros(5), np.ones(5), np.zeros(15)])
-    assert wilson([40, 55, 60], [40, 60, 80])[0] == pytest.approx([0.912, 0.819, 0.645], abs=1e-3)
-    assert threshold(probability, label, 0.9) == 0.9
-    assert threshold(probability, label, 0.8) == 0.6
-    assert threshold(probability, label, 0.6) == 0.3
-    assert threshold(probability, label, 0.95) is None
-    # Below HIGH: 15 of 20 at .6 (.53), 20 of 40 at .3 (.35).
-    assert thresholds(probability, label, 0.9, 0.5) == {"HIGH": 0.9, "MEDIUM": 0.6}
-    assert thresholds(probability, label, 0.9, 0.34) == {"HIGH": 0.9, "MEDIUM": 0.3}
-    assert thresholds(probability, label, 0.95, 0.99) == {"HIGH": None, "MEDIUM": None}
-    assert threshold(np.zeros(0), np.zeros(0), 0.5) is None

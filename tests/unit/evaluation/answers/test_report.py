@@ -10,10 +10,12 @@ import pytest
 
 from evaluation.answers.assembled import assemble
 from evaluation.answers.tables import CONTEXTS, Tables
-from evaluation.report.answer_tables import means, p_value
+from evaluation.report.answer_tables import best, means, of_best, p_value, spelled, strategies
 from evaluation.report.answers import markdown, said, section
+from evaluation.report.charts.answer_lift import lift_rows
+from evaluation.report.charts.answer_means import mean_rows
 from evaluation.report.charts.answers import draw
-from evaluation.report.charts.refusals import chosen_rows
+from evaluation.report.charts.refusals import chosen_rows, tradeoff_rows
 from evaluation.report.charts.reliability import bin_rows, counts
 from tests.unit.evaluation.answers.made import RULES, SETTINGS, made_judged, made_tables
 
@@ -115,3 +117,79 @@ def test_numbers_as_people_read_them(found):
     contexts = means(found)["context"].tolist()
     assert contexts == sorted(contexts, key=CONTEXTS.index)
     assert len(contexts) == 9
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Twelve strategies: `s00` to `s11`, each like one of the two made-up ones."""
+    two = made_tables(JUDGED, ("rrf", "bm25"))
+    parts = [
+        [own[own["strategy"] == ("rrf", "bm25")[at % 2]].assign(strategy=f"s{at:02d}") for own in vars(two).values()]
+        for at in range(12)
+    ]
+    tables = Tables(*(pd.concat(own, ignore_index=True) for own in zip(*parts, strict=True)))
+    return assemble(tables, JUDGED, RULES, {**SETTINGS, "resamples": 50}, 0, primary="citation precision")
+
+
+def test_the_yardstick_is_drawn_only_where_it_is_alone(many):
+    rows = many.summary.query("metric == 'citation precision' and context == 'retrieved'")
+    top = rows[rows["generator"] != "first"].sort_values(["mean", "strategy"], ascending=[False, True]).iloc[0]
+    assert (many.strategy, many.generator) == (top["strategy"], top["generator"])
+    alone = [own[own["generator"] == "first"].reset_index(drop=True) for own in vars(TABLES).values()]
+    assert assemble(Tables(*alone), JUDGED, RULES, SETTINGS, 0).generator == "first"
+
+
+def test_of_many_strategies_the_best_are_shown_and_all_are_folded(many):
+    rows = many.summary.query("metric == 'citation precision' and context == 'retrieved'")
+    mine = rows[rows["generator"] == many.generator].sort_values(["mean", "strategy"], ascending=[False, True])
+    wanted = mine["strategy"].tolist()
+    assert (strategies(many), best(many)) == (wanted, wanted[:3])  # 10 rows hold 3 strategies of 3 generators
+    others = sorted({"grounded", "first", "chat"} - {many.generator})
+    shown = of_best(many, means(many).query("context == 'retrieved'"))
+    pairs = [(strategy, generator) for strategy in wanted[:3] for generator in (many.generator, *others)]
+    assert list(zip(shown["strategy"], shown["generator"], strict=True)) == pairs
+    assert list(dict.fromkeys(mean_rows(many)["name"])) == [
+        f"{generator} · {strategy}" for strategy, generator in pairs
+    ]
+    html = section(many, {})
+    assert f"of 12 strategies the 3 with the highest citation precision of {many.generator}" in html
+    folded = html.partition('aria-label="All strategies, metrics and contexts"')[2].partition("</table>")[0]
+    assert folded.count("<tr") == 1 + 12 * 3 * 3
+    top = html.partition('aria-label="Answers"')[2].partition("</table>")[0]
+    assert top.count("<tr") == 1 + 9
+    assert markdown(many).partition("### ")[0].count("\n| ") == 2 + 9
+
+
+def test_lift_is_decided_on_a_metric_that_has_a_value_without_context(many):
+    assert set(lift_rows(many)["step"]) == {"retrieved − none", "oracle − retrieved"}
+    own = many.lift[many.lift["sentence"] != ""]
+    assert set(own["metric"]) == {"answer F1"}
+    assert "citation recall" in set(many.lift.query("a == 'oracle'")["metric"])
+    assert "citation recall" not in set(many.lift.query("b == 'none'")["metric"])
+
+
+def test_generators_that_judge_evidence_alike_share_a_curve(found):
+    assert set(tradeoff_rows(found)["generator"]) == {"grounded", "first", "chat"}
+    alike = found.tradeoff[found.tradeoff["generator"] == "grounded"]
+    same = [alike.assign(generator=name) for name in ("grounded", "first")]
+    chat = found.tradeoff[found.tradeoff["generator"] == "chat"]
+    shared = replace(found, tradeoff=pd.concat([*same, chat], ignore_index=True))
+    assert set(tradeoff_rows(shared)["generator"]) == {"chat", "first"}  # what is drawn, then by name
+    assert set(chosen_rows(shared)["generator"]) == {"grounded", "first", "chat"}
+
+
+def test_no_ranking_to_answer_from():
+    only = [own[own["context"] != "retrieved"].reset_index(drop=True) for own in vars(TABLES).values()]
+    none = assemble(Tables(*only), JUDGED, RULES, SETTINGS, 0)
+    assert any(line.startswith("no ranking was answered from") for line in said(none))
+    assert "| generator" not in markdown(none)
+    assert draw(none) == {}
+
+
+def test_a_mean_without_an_interval_and_no_mean():
+    nan = float("nan")
+    assert [spelled(0.5, nan, nan), spelled(nan, nan, nan), spelled(0.5, 0.25, 1.0)] == [
+        "0.500",
+        "-",
+        "0.500 [0.250, 1.000]",
+    ]

@@ -56,7 +56,7 @@ def tables_of(said, context="retrieved"):
         answers.append((*key, refused, "", len(parts), " ".join(texts), *usage))
         for number, (places, text) in enumerate(zip(parts, texts, strict=True), 1):
             claims.append((*key, number, text, "LOW", "LOW", 0.5, bool(places)))
-            citations += [(*key, number, "S1", 1, "x", "id-x.pdf", 1, *at, TEXT[slice(*at)]) for at in places]
+            citations += [(*key, number, "S1", 1, "x.pdf:0", "id-x.pdf", 1, *at, TEXT[slice(*at)]) for at in places]
     frames = (answers, ANSWERS), (claims, CLAIMS), (citations, CITATIONS)
     return Tables.of(*(pd.DataFrame(rows, columns=names) for rows, names in frames), UNANSWERABLE.qid)
 
@@ -74,6 +74,7 @@ def test_answers_by_hand():
     assert got["fused"] == {
         "citation precision": 0.5,
         "citation precision judged": 1.0,
+        "source precision": 1.0,  # the one chunk holds all spans
         "citation recall": 1.0,
         # fusion adds ranks no more is known | it adds ranks: two shared of 7 and of 3
         "answer F1": pytest.approx(2 * 2 / (7 + 3)),
@@ -107,6 +108,7 @@ def test_refusals_by_hand():
 def test_an_unanswerable_question_that_is_answered():
     got = found({"never": [[HELPS]]})["never"]
     assert got["citation precision"] == got["citation precision judged"] == got["refusal accuracy"] == 0.0
+    assert got["source precision"] == 0.0
     assert "citation recall" not in got
     assert "answer F1" not in got
 
@@ -114,6 +116,7 @@ def test_an_unanswerable_question_that_is_answered():
 def test_an_answer_without_citations_has_no_precision_to_speak_of():
     got = found({"fused": [[]]})["fused"]
     assert (got["citation precision"], got["citation recall"], got["supported claims"]) == (0.0, 0.0, 0.0)
+    assert got["source precision"] == 0.0
     assert "citation precision judged" not in got
     assert "verbatim" not in got
 

@@ -77,13 +77,24 @@ def test_a_second_route_to_the_model_answers_and_both_requests_count():
 
     complete = generator(Fake(down), ROUTE, replace(ROUTE, route="bedrock"))
     assert complete("say yes") == "yes"
-    assert complete.usage["requests"] == 2
+    usage = complete.usage
+    assert (usage["requests"], usage["input tokens"]) == (2, 100)
+    # the one that broke off is paid for in full: 10 tokens of prompt and the 1,024 that it might have produced
+    assert usage["US dollars"] == pytest.approx((107 + 10 + 1_024) * 1e-6)
+
+
+def test_calls_that_fail_cost_too():
+    complete = generator(Fake(lambda _: ProviderError("no")))
+    with pytest.raises(CallError):
+        complete("say yes")
+    assert complete.usage["requests"] == 2  # a broken reply is asked for once more
+    assert complete.usage["US dollars"] == pytest.approx(2 * (10 + 1_024) * 1e-6)
 
 
 def test_an_unknown_price_is_counted_and_not_taken_for_nothing():
     complete = generator(Fake(price=None))
     complete("say yes")
-    assert complete.usage["replies without a known price"] == 1
+    assert complete.usage["requests without a known price"] == 1
     assert "US dollars" not in complete.usage
 
 
@@ -110,6 +121,6 @@ def test_without_a_configured_route_the_error_says_what_to_set_and_what_else_can
 
 
 def test_what_was_spent_as_text():
-    usage = {"requests": 3, "input tokens": 1234567, "US dollars": 0.0123456, "replies without a known price": 0}
+    usage = {"requests": 3, "input tokens": 1234567, "US dollars": 0.0123456, "requests without a known price": 0}
     assert spent_text(usage) == ", 0.01235 US dollars, 1234567 input tokens, 3 requests"
     assert spent_text({}) == ""
