@@ -29,7 +29,7 @@ def data() -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what is marked `neural` or `llm` where its packages are missing (LIGHT=1); none is imported to find out."""
+    """Skip what is marked `neural` or `llm` where its packages are missing (LIGHT=1), without importing any."""
     for mark, (packages, extras) in NEEDS.items():
         missing = [name for name in packages if importlib.util.find_spec(name) is None]
         reason = pytest.mark.skip(reason=f"not installed: {', '.join(missing)}; pip install '.[{extras}]'")

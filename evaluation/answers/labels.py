@@ -8,7 +8,7 @@ unless somebody judged just this extract: then that grade decides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,20 @@ def label(citations: pd.DataFrame, judged: Judged, questions: Questions | None =
         verbatim=_verbatim(citations, doc, start, end, judged.corpus),
         length=end - start,
     )
+
+
+def passages_hold(judged: Judged, query: Longs, chunks: Sequence[str], least: int) -> Bools:
+    """Whether each passage holds an answer: its chunk is relevant, or most of a relevant judged extract lies in it.
+
+    `query` int64 [n]: rows of the questions; `chunks`: ids, n of them.
+    """
+    if judged.corpus is None:
+        raise EvaluationError("passages can be judged only over a corpus; there are only outside runs here")
+    ids = pd.Series(list(chunks), dtype=object)
+    of_doc = {name: row for row, name in enumerate(judged.corpus.documents["doc_id"].to_pylist())}
+    docs = judged.corpus.column("doc_id")
+    doc = np.asarray([of_doc[docs[judged.corpus.row_of[name]]] for name in ids], dtype=np.int64)
+    return (_by_chunk(ids, query, judged, least)[0] >= least) | _holds(ids, judged, query, doc, least)
 
 
 def label_claims(claims: pd.DataFrame, labelled: pd.DataFrame, questions: Questions) -> pd.DataFrame:

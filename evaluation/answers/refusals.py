@@ -16,7 +16,7 @@ from evaluation.stats import wilson
 OF = ["strategy", "generator"]
 TRADEOFF, COVERAGE = [*OF, *curves.TRADEOFF], [*OF, *curves.COVERAGE]
 CHOSEN = [*OF, "right", "right_lo", "right_hi", "unanswerable", "wrong", "wrong_lo", "wrong_hi", "answerable", "area"]
-CHOSEN += ["risk_area"]
+CHOSEN += ["despite", "despite_lo", "despite_hi", "held", "risk_area"]
 
 
 def tradeoff(answers: pd.DataFrame, questions: Questions) -> pd.DataFrame:
@@ -32,18 +32,29 @@ def chosen(answers: pd.DataFrame, questions: Questions, coverage: pd.DataFrame, 
     """What each generator refused, columns `CHOSEN`.
 
     `right`, `wrong`: shares of the `unanswerable` and `answerable` questions that were refused, with Wilson's
-    intervals; `area` under the whole curve (.5 is chance), `risk_area` under that of risk and coverage.
+    intervals; `despite`: of the `held` answerable questions of which a passage that was given holds an answer, the
+    share that was refused all the same; `area` under the whole curve (.5 is chance), `risk_area` under that of risk
+    and coverage.
     """
     rows = []
     for group, own in _groups(answers, questions):
         counts = refusal.rates(own, questions.table["state"])
         shares: list[float] = []
         for said, total in (counts[CANNOT], counts[ABLE]):
-            lo, hi = wilson([said], [total], confidence)
-            shares += [said / total if total else float("nan"), float(lo[0]), float(hi[0]), total]
+            shares += _share(said, total, confidence)
         risk = coverage[(coverage["strategy"] == group[0]) & (coverage["generator"] == group[1])]
-        rows.append((*group, *shares, curves.area(_curve(own, questions)), curves.area_under_risk(risk)))
-    return pd.DataFrame(rows, columns=CHOSEN).astype({"unanswerable": int, "answerable": int})
+        held = own[(own["held"] == 1) & (questions.table["state"].loc[own["qid"]] == ABLE).to_numpy()]
+        despite = _share(int(held["refused"].sum()), len(held), confidence)
+        areas = (curves.area(_curve(own, questions)), curves.area_under_risk(risk))
+        rows.append((*group, *shares, areas[0], *despite, areas[1]))
+    counts_of = dict.fromkeys(("unanswerable", "answerable", "held"), int)
+    return pd.DataFrame(rows, columns=CHOSEN).astype(counts_of)
+
+
+def _share(said: int, total: int, confidence: float) -> list[float]:
+    """A share with Wilson's interval, and of how many."""
+    lo, hi = wilson([said], [total], confidence)
+    return [said / total if total else float("nan"), float(lo[0]), float(hi[0]), total]
 
 
 def coverage(answers: pd.DataFrame, values: pd.DataFrame, questions: Questions) -> pd.DataFrame:

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from evaluation.answers.labels import passages_hold
+from evaluation.answers.questions import Questions
 from evaluation.answers.request import AnswerRequest
-from evaluation.answers.tables import ANSWERS, CITATIONS, CLAIMS, NONE, ORACLE, RETRIEVED, Tables
+from evaluation.answers.tables import ANSWERS, CITATIONS, CLAIMS, KEY, NONE, ORACLE, RETRIEVED, Tables
 from evaluation.arms import Arm
 from evaluation.judging import Judged, oracle_run
 from generation.errors import GenerationError
@@ -64,9 +67,9 @@ def run_generators(wanted: AnswerRequest, arms: Sequence[tuple[Arm, Any]], judge
             router = wanted.routers.get(name)
             tools = Tools(rarity, wanted.confidence, router)
             made = _made(wanted.generators[name], given, tools, wanted.workers if router else 1)
-            for qid, one in zip(judged.benchmark.queries.qid, made, strict=True):
+            for qid, one, held in zip(judged.benchmark.queries.qid, made, _held(given, judged), strict=True):
                 key = {"strategy": given.strategy, "generator": name, "context": given.context, "qid": qid}
-                _add(rows, key, one, doc_of)
+                _add(rows, {**key, "held": held}, one, doc_of)
     tables = ((rows.answers, ANSWERS), (rows.claims, CLAIMS), (rows.citations, CITATIONS))
     answers, claims, citations = (pd.DataFrame(own, columns=columns) for own, columns in tables)
     return Tables.of(answers, claims, citations, judged.benchmark.queries.qid)
@@ -109,6 +112,18 @@ def _made(generator: Generator, given: Given, tools: Tools, workers: int) -> lis
     return each(ask, given.evidence, workers)
 
 
+def _held(given: Given, judged: Judged) -> list[float]:
+    """For every question whether a passage that is given holds an answer: 1 or 0, NaN where none is given."""
+    if given.context == NONE:
+        return [float("nan")] * len(given.evidence)
+    places = [(row, source.passage.chunk_id) for row, own in enumerate(given.evidence) for source in own.sources]
+    query = np.asarray([row for row, _ in places], dtype=np.int64)
+    holds = passages_hold(judged, query, [chunk for _, chunk in places], Questions.of(judged).least)
+    found = np.zeros(len(given.evidence))
+    found[query[holds]] = 1.0
+    return [float(value) for value in found]
+
+
 def _add(rows: Rows, key: Row, made: Answer | GenerationError, doc_of: Mapping[str, str]) -> None:
     """One answer into the three tables."""
     if isinstance(made, GenerationError):
@@ -131,15 +146,23 @@ def _add(rows: Rows, key: Row, made: Answer | GenerationError, doc_of: Mapping[s
             "error": "",
         }
     )
+    place_of = {name: key[name] for name in KEY}
     ranks = {source.id: source.passage.rank for source in made.sources}
     for number, claim in enumerate(made.claims, 1):
         said = {"text": claim.text, "level": claim.level, "rule": claim.rule, "probability": claim.probability}
-        rows.claims.append({**key, "claim": number, **said, "supported": claim.supported})
+        rows.claims.append({**place_of, "claim": number, **said, "supported": claim.supported})
         for place in claim.citations:
             where = {"source": place.source, "source_rank": ranks[place.source], "chunk_id": place.chunk_id}
             span = {"doc_id": doc_of[place.doc_name], "page": place.page, "quote": place.quote}
             rows.citations.append(
-                {**key, "claim": number, **where, **span, "char_start": place.char_start, "char_end": place.char_end}
+                {
+                    **place_of,
+                    "claim": number,
+                    **where,
+                    **span,
+                    "char_start": place.char_start,
+                    "char_end": place.char_end,
+                }
             )
 
 

@@ -15,7 +15,7 @@ CONTEXTS = (RETRIEVED, NONE, ORACLE)
 GROUP = ["strategy", "generator", "context"]
 KEY = [*GROUP, "qid"]
 USAGE = ["seconds", "input_tokens", "output_tokens", "cost", "cached"]
-ANSWERS = [*KEY, "refused", "reason", "claims", "text", *USAGE, "score", "error"]
+ANSWERS = [*KEY, "refused", "reason", "claims", "text", *USAGE, "score", "held", "error"]
 CLAIMS = [*KEY, "claim", "text", "level", "rule", "probability", "supported"]
 CITATIONS = [*KEY, "claim", "source", "source_rank", "chunk_id", "doc_id", "page", "char_start", "char_end", "quote"]
 
@@ -25,8 +25,8 @@ class Tables:
     """What generators said, as `Tables.of` checks and sorts it; rows of failed answers are in `answers` alone.
 
     `answers`: strategy, generator, context, qid, refused, reason, claims, text, seconds, input_tokens, output_tokens,
-    cost (US dollars, NaN unknown), cached, score (probability that the question can be answered), error (empty, or
-    why the call failed).
+    cost (US dollars, NaN unknown), cached, score (probability that the question can be answered), held (1: a passage
+    that was given holds an answer, 0: none does, NaN: none was given), error (empty, or why the call failed).
     `claims`: strategy, generator, context, qid, claim (from 1), text, level, rule, probability, supported.
     `citations`: strategy, generator, context, qid, claim, source, source_rank (from 1), chunk_id, doc_id, page (from
     1), char_start and char_end (characters of the document's repaired text), quote.

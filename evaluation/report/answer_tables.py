@@ -180,6 +180,7 @@ def refusals(found: AnswerFindings) -> pd.DataFrame:
             **_who(row),
             "unanswerable refused": _share(row, "right", "unanswerable"),
             "answerable refused": _share(row, "wrong", "answerable"),
+            "refused though a passage answers": _share(row, "despite", "held"),
             "area under the curve": NONE if row["area"] != row["area"] else f"{row['area']:.3f}",
             "risk over coverage": NONE if row["risk_area"] != row["risk_area"] else f"{row['risk_area']:.3f}",
         }

@@ -15,13 +15,13 @@ from evaluation.answers.tables import ANSWERS
 from evaluation.errors import TrackingError
 
 ROWS = [
-    # refused, reason, claims, text, seconds, in, out, cost, cached, score, error
-    (False, "", 1, "t", 1.0, 100, 10, 0.01, False, 0.5, ""),
-    (True, "weak", 0, "", 3.0, 100, 0, np.nan, False, 0.1, ""),
-    (False, "", 1, "t", 99.0, 100, 10, 0.02, True, 0.5, ""),
-    (False, "", 0, "", 60.0, 0, 0, np.nan, False, np.nan, "CapacityError: busy"),
-    (False, "", 0, "", 60.0, 0, 0, np.nan, False, np.nan, "ProviderError: no end line"),
-    (False, "", 0, "", 60.0, 0, 0, np.nan, False, np.nan, "CapacityError: 503"),
+    # refused, reason, claims, text, seconds, in, out, cost, cached, score, held, error
+    (False, "", 1, "t", 1.0, 100, 10, 0.01, False, 0.5, 1.0, ""),
+    (True, "weak", 0, "", 3.0, 100, 0, np.nan, False, 0.1, 0.0, ""),
+    (False, "", 1, "t", 99.0, 100, 10, 0.02, True, 0.5, 1.0, ""),
+    (False, "", 0, "", 60.0, 0, 0, np.nan, False, np.nan, np.nan, "CapacityError: busy"),
+    (False, "", 0, "", 60.0, 0, 0, np.nan, False, np.nan, np.nan, "ProviderError: no end line"),
+    (False, "", 0, "", 60.0, 0, 0, np.nan, False, np.nan, np.nan, "CapacityError: 503"),
 ]
 
 

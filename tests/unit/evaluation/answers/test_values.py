@@ -52,7 +52,7 @@ def tables_of(said, context="retrieved"):
         failed, refused = isinstance(cited, str), cited is None
         parts = [] if failed or refused else cited
         texts = [" ".join(TEXT[slice(*at)] for at in places) or "Out of thin air." for places in parts]
-        usage = (0.1, 10, 5, 0.0, False, 0.5, cited if failed else "")
+        usage = (0.1, 10, 5, 0.0, False, 0.5, 1.0, cited if failed else "")
         answers.append((*key, refused, "", len(parts), " ".join(texts), *usage))
         for number, (places, text) in enumerate(zip(parts, texts, strict=True), 1):
             claims.append((*key, number, text, "LOW", "LOW", 0.5, bool(places)))
