@@ -96,22 +96,10 @@ def read_request(
     plain = _budgeted(plain, typed, ablation)
     benchmark = _benchmark(plain)
     _check_corpus(plain, typed, benchmark)
-    if plain["depth"] < 1:
-        raise RequestError(f"depth={plain['depth']}: a ranking keeps at least 1 chunk")
-    if any(spec.name in outside for spec in arms):
-        raise RequestError("an outside arm has the name of a strategy that runs too; give it another name")
-    if not arms and not outside:
-        raise RequestError("suite=none runs nothing; add outside.<arm>=<run.trec>, or choose a suite or strategy")
+    _check_arms(plain, arms, outside)
     corpus, objective = _corpus_path(plain, typed, benchmark), _objective(plain)
     _check_rules(plain, arms, outside, ablation)
-    answers = read_answers(plain, typed)
-    if answers and ablation and ablation.chunkers:
-        raise RequestError("a sweep over chunkers runs no generator; leave generator= and generators= out")
-    if answers and benchmark.judges_documents and not arms:
-        raise RequestError(
-            "generators quote from a corpus, and runs made elsewhere that are judged by document have none; add a"
-            " strategy of ours (suite= or strategy=), or leave generator= and generators= out"
-        )
+    answers = _answers(plain, typed, ablation, benchmark, arms)
     stamp = f"{sweep[0]}-{sweep[1]}" if sweep else time.strftime("%Y%m%d-%H%M%S")
     return Request(
         name=name,
@@ -142,6 +130,35 @@ def read_request(
         answers=answers,
         config={**plain, "corpus": {**plain["corpus"], "path": str(corpus)}},
     )
+
+
+def _check_arms(plain: Mapping[str, Any], arms: Sequence[ArmSpec], outside: Mapping[str, Path]) -> None:
+    """There must be something to rank, to some depth, under names of their own."""
+    if plain["depth"] < 1:
+        raise RequestError(f"depth={plain['depth']}: a ranking keeps at least 1 chunk")
+    if any(spec.name in outside for spec in arms):
+        raise RequestError("an outside arm has the name of a strategy that runs too; give it another name")
+    if not arms and not outside:
+        raise RequestError("suite=none runs nothing; add outside.<arm>=<run.trec>, or choose a suite or strategy")
+
+
+def _answers(
+    plain: Mapping[str, Any],
+    typed: Mapping[str, str],
+    ablation: Ablation | None,
+    benchmark: BenchmarkSpec,
+    arms: Sequence[ArmSpec],
+) -> AnswerRequest | None:
+    """Which generators run; where the rankings cannot be answered from, none may be asked for."""
+    answers = read_answers(plain, typed)
+    if answers and ablation and ablation.chunkers:
+        raise RequestError("a sweep over chunkers runs no generator; leave generator= and generators= out")
+    if answers and benchmark.judges_documents and not arms:
+        raise RequestError(
+            "generators quote from a corpus, and runs made elsewhere that are judged by document have none; add a"
+            " strategy of ours (suite= or strategy=), or leave generator= and generators= out"
+        )
+    return answers
 
 
 def _refuse_contradictions(typed: Mapping[str, str], outside: Mapping[str, Path]) -> None:

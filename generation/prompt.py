@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable
 from itertools import count
 
+from generation.errors import NoEvidenceError
 from generation.router.wire import Message
 from generation.schema import Evidence, Source
 from generation.visible import visible, without_hidden
@@ -70,7 +71,13 @@ def memory_messages(question: str) -> tuple[Message, ...]:
 
 
 def messages(evidence: Evidence) -> tuple[Message, ...]:
-    """The system message with the rules and the user message with question, relations and sources in `order`."""
+    """The system message with the rules and the user message with question, relations and sources in `order`.
+
+    Raises:
+        NoEvidenceError: there is no source; nothing may be asked then.
+    """
+    if not evidence.sources:
+        raise NoEvidenceError("there is no source to answer from: refuse instead of asking a model")
     code = digest(evidence)
     by_id = {source.id: source for source in evidence.sources}
     shown = [by_id[name] for name in evidence.order or tuple(by_id)]

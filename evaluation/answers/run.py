@@ -127,7 +127,7 @@ def _held(given: Given, judged: Judged) -> list[float]:
 def _add(rows: Rows, key: Row, made: Answer | GenerationError, doc_of: Mapping[str, str]) -> None:
     """One answer into the three tables."""
     if isinstance(made, GenerationError):
-        rows.answers.append({**key, **_empty(), "error": f"{type(made).__name__}: {made}"})
+        rows.answers.append({**key, **_empty(), "cost": _spent(made), "error": f"{type(made).__name__}: {made}"})
         return
     usage = made.usage
     rows.answers.append(
@@ -166,7 +166,13 @@ def _add(rows: Rows, key: Row, made: Answer | GenerationError, doc_of: Mapping[s
             )
 
 
+def _spent(error: GenerationError) -> float:
+    """US dollars that the requests of a failed answer cost; NaN where one has no known price."""
+    costs = [attempt.cost for attempt in error.attempts]
+    return float("nan") if None in costs else float(sum(cost for cost in costs if cost is not None))
+
+
 def _empty() -> Row:
     """An answer that failed: nothing in it counts."""
-    numbers = {"claims": 0, "input_tokens": 0, "output_tokens": 0, "seconds": 0.0, "cost": float("nan")}
+    numbers = {"claims": 0, "input_tokens": 0, "output_tokens": 0, "seconds": 0.0}
     return {**numbers, "refused": False, "reason": "", "text": "", "cached": False, "score": float("nan")}

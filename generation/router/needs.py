@@ -78,7 +78,7 @@ NEEDS: Mapping[str, Need] = {
         {
             "base_url": ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),
             "region": ("AWS_REGION", "AWS_DEFAULT_REGION"),
-            "profile": (),
+            "inference_profile": (),
         },
         ambient=True,
         library=AWS_LIBRARY,

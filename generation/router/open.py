@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from generation.errors import RequestError
@@ -93,6 +94,12 @@ def settings_for(
     return replace(settings, chosen=_serving(settings, model))
 
 
+def _check_installed(settings: RouterSettings) -> None:
+    """Refuse routes where the package that speaks to them is not installed."""
+    if settings.chosen and find_spec("litellm") is None:
+        raise RequestError("no language model can be asked without litellm; pip install 'rankproof[llm]'")
+
+
 def router_of(
     settings: RouterSettings,
     environment: Mapping[str, str],
@@ -110,6 +117,7 @@ def router_of(
         spending: that of a router of the same process, with which caps are then shared.
     """
     lanes = lanes or Lanes(settings=settings.lanes)
+    _check_installed(settings)
     return Router(
         settings.chosen,
         LiteLlmClient(environment, prices=settings.prices),

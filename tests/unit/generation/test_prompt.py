@@ -6,12 +6,15 @@ import json
 import re
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generation.claims import read
 from generation.context import gather
+from generation.errors import NoEvidenceError
 from generation.prompt import digest, header, messages
+from generation.schema import Evidence
 from tests.unit.generation.sources import evidence, passage, words
 
 FENCE = re.compile(r"--- (source (S\d+)|relations) ([0-9a-f]{16})")
@@ -123,3 +126,8 @@ def test_fences_give_back_the_sources_whatever_the_texts_hold(texts, name, secti
     )
     assert [line for line in outside if line and not line.startswith(("Question (", "Answer the "))] == []
     assert content.count(code) == 2 * (len(sources) + bool(relations)) + 1
+
+
+def test_nothing_is_asked_without_a_source():
+    with pytest.raises(NoEvidenceError, match="no source"):
+        messages(Evidence("What is it?", ()))

@@ -221,9 +221,9 @@ def test_settings_by_their_usual_variables_and_from_the_file(written):
     assert azure.settings == {"base_url": "https://mine.openai.azure.com", "api_version": "2024-10-21"}
     assert route_of("gemini/vertex", ALL).settings == {"project": "p", "location": "global"}
     assert route_of("openai/direct", ALL).settings == {}  # OPENAI_BASE_URL is the compatible route's
-    file = written("routes: {anthropic/bedrock: {settings: {region: eu-west-1, profile: eu}}}")
+    file = written("routes: {anthropic/bedrock: {settings: {region: eu-west-1, inference_profile: eu}}}")
     bedrock = route_of("anthropic/bedrock", {}, file)
-    assert bedrock.settings == {"region": "eu-west-1", "profile": "eu"}
+    assert bedrock.settings == {"region": "eu-west-1", "inference_profile": "eu"}
     assert route_of("anthropic/bedrock", {"AWS_REGION": "us-west-2"}, file).settings["region"] == "us-west-2"
     target = route_of("compatible/any", ALL).target("other")
     assert (target.name, target.model, dict(target.settings)) == (

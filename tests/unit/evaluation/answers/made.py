@@ -88,7 +88,8 @@ def made_tables(judged: Judged, strategies: tuple[str, ...] = ("rrf", "bm25"), s
                     usage = (float(rng.exponential(0.4)), 900, 60, np.nan if speaker.name == "chat" else 0.0, False)
                     error = "CapacityError: busy" if speaker.name == "chat" and row % 29 == 3 else ""
                     text = " ".join(str(claim[5]) for claim, _ in said)
-                    answers.append((*group, not said, "" if said else "weak", len(said), text, *usage, score, np.nan, error))
+                    reason = "" if said else "weak"
+                    answers.append((*group, not said, reason, len(said), text, *usage, score, np.nan, error))
     failed = {row[:4] for row in answers if row[-1]}
     return Tables.of(
         pd.DataFrame(answers, columns=ANSWERS),
