@@ -7,7 +7,7 @@ has finished is not run again, so that an interrupted run goes on. Then:
 
     python corpus/measure.py results/collections              # figures of the papers
     python -m evaluation.beliefs runs=results/collections     # docs/findings.md
-    python -m evaluation.publish runs=results/collections     # tables of README and docs
+    python -m evaluation.publish runs=results/collections     # tables of README and docs, docs/answers.md too
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ def jobs(wanted: Sequence[str], data: Path | None) -> Iterator[tuple[str, list[s
     for name in ("bundled", "clscisumm"):
         if name in places and (not wanted or name in wanted):
             yield f"{name}-overlap", [*OVERLAP, *places[name]]
+    if not wanted or "bundled" in wanted:
+        yield "bundled-answers", ["strategy=bm25", "generator=grounded"]
 
 
 def main(arguments: Sequence[str]) -> int:

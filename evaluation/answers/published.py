@@ -33,7 +33,7 @@ def table(results: Path) -> str:
     )
     parts = (
         means[means["context"] != NONE],
-        cells.refusals(found).drop(columns="risk over coverage"),
+        cells.refusals(found).drop(columns="risk area"),
         levels[levels["generator"] != config["answers"]["yardstick"]].drop(columns="documents"),
     )
     return "\n\n".join([said, *map(as_markdown, parts)])

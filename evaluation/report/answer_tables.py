@@ -174,15 +174,18 @@ def order(found: AnswerFindings) -> list[str]:
 
 
 def refusals(found: AnswerFindings) -> pd.DataFrame:
-    """What was refused, rightly and wrongly, and the areas under the curves."""
+    """What was refused, rightly and wrongly, and the areas under both curves.
+
+    `refused despite evidence`: of the answerable questions of which a given passage holds an answer.
+    """
     rows = [
         {
             **_who(row),
             "unanswerable refused": _share(row, "right", "unanswerable"),
             "answerable refused": _share(row, "wrong", "answerable"),
-            "refused though a passage answers": _share(row, "despite", "held"),
-            "area under the curve": NONE if row["area"] != row["area"] else f"{row['area']:.3f}",
-            "risk over coverage": NONE if row["risk_area"] != row["risk_area"] else f"{row['risk_area']:.3f}",
+            "refused despite evidence": _share(row, "despite", "held"),
+            "area": NONE if row["area"] != row["area"] else f"{row['area']:.3f}",
+            "risk area": NONE if row["risk_area"] != row["risk_area"] else f"{row['risk_area']:.3f}",
         }
         for row in found.refusals.to_dict("records")
     ]

@@ -33,6 +33,11 @@ CALIBRATED = (
     "Thick bars are Wilson's intervals, thin ones resample whole documents."
 )
 
+REFUSED = (
+    "An answerable question whose evidence was not retrieved is refused rightly by a generator that keeps to its "
+    "sources; “despite evidence” counts the others: of the questions of which a given passage holds an answer."
+)
+
 
 def section(found: AnswerFindings, charts: Mapping[str, str]) -> str:
     """The section of the page; `charts` as `charts.answers.draw` gives them, among others."""
@@ -140,8 +145,9 @@ def _confidence(found: AnswerFindings, charts: Mapping[str, str]) -> str:
 def _refusals(found: AnswerFindings, charts: Mapping[str, str]) -> str:
     charted = _drawn(charts, "answer_refusals", "answer_risk")
     rows = cells.refusals(found)
+    how = f'<p class="how">{escape(REFUSED)}</p>' if len(rows) else ""
     every = _folded("Refusals over all strategies", rows) if cut(found) else ""
-    return _part("Refusals", charted, _board(cells.of_best(found, rows), "Refusals"), every)
+    return _part("Refusals", how, charted, _board(cells.of_best(found, rows), "Refusals"), every)
 
 
 def _sentences(rows: pd.DataFrame) -> list[str]:

@@ -183,7 +183,7 @@ def test_levels_refusals_and_calibration_of_the_report_are_values_of_the_tables(
         for column, name, of in (("unanswerable", "right", "unanswerable"), ("answerable", "wrong", "answerable")):
             ends = f"[{own[f'{name}_lo']:.0%}, {own[f'{name}_hi']:.0%}] of {own[of]:.0f}"
             assert row[f"{column} refused"] == f"{own[name]:.0%} {ends}"
-        assert row["area under the curve"] == f"{own['area']:.3f}"
+        assert row["area"] == f"{own['area']:.3f}"
     calibration = table(done, "calibration").set_index(["generator", "strategy", "binning"])
     for row in page.table("Brier score and calibration error"):
         own = calibration.loc[(row["generator"], row["strategy"], row["bins"].rpartition(" ")[2])]
