@@ -28,7 +28,7 @@ test: $(VENV)/.test$(MARK)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python corpus/build.py --check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 ui: $(VENV)/.eval$(MARK)
 	$(BIN)/mlflow ui --backend-store-uri sqlite:///results/mlflow.db

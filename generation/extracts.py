@@ -40,6 +40,7 @@ _CAPTION = re.compile(
     r"\b(?:Table|Figure|Fig\.|Algorithm|Listing) \d+[.:](?P<last>$)?"
 )
 _LABEL = re.compile(r"(?:Keywords|Abstract)\b")
+_KEYWORDS = re.compile(r"(?:Keywords|Key words|Index terms)\b", re.IGNORECASE)
 VARIED = 0.6  # share of different words; a sentence that repeats itself more was not written to be read
 
 
@@ -134,10 +135,12 @@ def quotes(text: str, section: str = "", title: str = "") -> Quotable:
     """What of a passage may be quoted; `section` and `title` are headings that may stand before a sentence.
 
     Sentences that instruct a reader or a model (`instructions.quotable`) are passed over as if they were not there:
-    they are part of no extract, and their words do not count. The last sentence of an extract is always prose. `text`
-    is the passage as it stands in the document, since marks that imitate ours give an attack away.
+    they are part of no extract, and their words do not count. Nor do those of a list of keywords, which claims to
+    speak of something and says nothing. The last sentence of an extract is always prose. `text` is the passage as it
+    stands in the document, since marks that imitate ours give an attack away.
     """
-    cut = _allowed(text, [_bare(text, span, (title, section)) for span in spans(text)])
+    bare = [_bare(text, span, (title, section)) for span in spans(text)]
+    cut = [(start, end) for start, end in _allowed(text, bare) if not _KEYWORDS.match(text, start, end)]
     sentences = [text[start:end] for start, end in cut]
     caption = [False, *map(_announces_caption, sentences)]
     prose = [is_prose(sentence) and not named for sentence, named in zip(sentences, caption, strict=False)]

@@ -20,6 +20,12 @@ LOSSES = pd.DataFrame(
 )  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch):
+    """What is printed side by side depends on how wide the terminal is."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+
 @pytest.fixture
 def run(tmp_path):
     folder = tmp_path / "run"
