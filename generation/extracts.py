@@ -39,7 +39,6 @@ _CAPTION = re.compile(
     r"(?:\b(?P<mention>in|of|from|to|by|with|and|or|see|than|as|on|at|is|are) )?"
     r"\b(?:Table|Figure|Fig\.|Algorithm|Listing) \d+[.:](?P<last>$)?"
 )
-_LABEL = re.compile(r"(?:Keywords|Abstract)\b")
 _KEYWORDS = re.compile(r"(?:Keywords|Key words|Index terms)\b", re.IGNORECASE)
 VARIED = 0.6  # share of different words; a sentence that repeats itself more was not written to be read
 
@@ -49,8 +48,7 @@ class Extract:
     """What may be quoted of a passage: whole sentences, in one stretch unless others between them are left out.
 
     `stretches`: (start, end) in the passage's text, ascending; `text` joins them. `words` of the whole extract,
-    `core` those of its last sentence; `length` in words; `figures` counts numbers; `label`: it opens like a list of
-    keywords or an abstract.
+    `core` those of its last sentence; `length` in words; `figures` counts numbers.
     """
 
     stretches: tuple[tuple[int, int], ...]
@@ -59,7 +57,6 @@ class Extract:
     core: frozenset[str]
     length: int
     figures: int
-    label: bool
 
     @property
     def start(self) -> int:
@@ -218,5 +215,4 @@ def extract_of(text: str, stretches: tuple[tuple[int, int], ...], core: str) -> 
         core=frozenset(content_words(core)),
         length=len(whole.split()),
         figures=len(_FIGURE.findall(whole)),
-        label=bool(_LABEL.match(whole)),
     )

@@ -130,7 +130,6 @@ def claim_features(asked: Asked, extract: Extract, source: Source, document: flo
         "no figure": float(asked.asks_number and not extract.figures),
         "no verb": float(not _VERB.search(extract.text)),
         "procedure": float(bool(_PROCEDURE.match(extract.text))),
-        "label": float(extract.label),
     }
 
 

@@ -134,10 +134,9 @@ def test_an_extract_is_counted_by_hand():
     core = "This took three days."
     extract = extract_of(text, ((0, 64), (65, 86)), core)
     assert extract.text == text
-    assert (extract.length, extract.figures, extract.label) == (17, 3, True)  # the 25 of BM25 is no figure
+    assert (extract.length, extract.figures) == (17, 3)  # the 25 of BM25 is no figure
     assert extract.words == frozenset(content_words(text))
     assert extract.core == {"took", "dai"}
-    assert not extract_of(text, ((65, 86),), core).label
 
 
 def test_nothing_may_be_quoted_of_an_empty_passage():
@@ -156,3 +155,10 @@ def test_all_extracts_of_the_bundled_corpus_are_whole_and_in_place():
             assert extract.core <= extract.words <= found.words
             assert not extract.text.endswith("?")
             assert extract.text.strip() == extract.text != ""
+
+
+def test_a_list_of_keywords_is_no_claim_and_its_words_count_for_nothing():
+    found = quotes("Keywords: lantern, rank fusion, ballast of the sums. Fusion adds the ranks of two lists.")
+    assert [extract.text for extract in found.extracts] == ["Fusion adds the ranks of two lists."]
+    assert "lantern" not in found.words and "ballast" not in found.words
+    assert {"fusion", "rank", "list"} <= found.words

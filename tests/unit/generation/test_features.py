@@ -155,8 +155,6 @@ def test_questions_for_figures(question, asks):
         ("This report compares the sums.", "procedure", 1.0),
         ("We recommend the sums of ranks.", "procedure", 0.0),
         ("Sums are what we describe.", "procedure", 0.0),
-        ("Keywords rank fusion, sums", "label", 1.0),
-        ("Abstractions are of ranks.", "label", 0.0),
     ],
 )
 def test_forms_of_sentences(text, feature, expected):

@@ -31,7 +31,7 @@ def tools(answerable=None, refuse: float = 0.0) -> Tools:
 def candidate(text: str, probability: float, rank: int = 1, start: int = 0, name: str = "a.pdf") -> Candidate:
     """A candidate whose words are the letters of its text."""
     own = replace(passage("x" * 200, rank, name), char_start=0)
-    extract = Extract(((start, start + 10),), text, frozenset(text), frozenset(text), 1, 0, False)
+    extract = Extract(((start, start + 10),), text, frozenset(text), frozenset(text), 1, 0)
     return Candidate(Source(f"S{rank}", own, own.text), extract, probability, 0.0)
 
 
