@@ -15,8 +15,13 @@ from retrieval.stage import Context, Fused, Pipeline, Retriever, walk
 def retrieve(ctx: Context, stage: Retriever, queries: Queries, limit: int) -> list[tuple[Passage, ...]]:
     """The first `limit` passages of every question, by row of `queries`."""
     runs = {path: ctx.search(part, queries) for path, part in walk(stage)}
-    firsts = [runs[path] for path, part in walk(stage) if not isinstance(part, Fused | Pipeline)]
+    firsts = [runs[path] for path in first_stages(stage)]
     return passages(ctx.corpus, list(runs.values())[-1], firsts, len(queries), limit)
+
+
+def first_stages(stage: Retriever) -> list[str]:
+    """Paths of the stages of a strategy that bring chunks in, before anything is fused or re-ranked."""
+    return [path for path, part in walk(stage) if not isinstance(part, Fused | Pipeline)]
 
 
 def passages(
@@ -24,7 +29,6 @@ def passages(
 ) -> list[tuple[Passage, ...]]:
     """The same from rankings that are known: the last one, and those of the first stages."""
     places = [_reciprocal(first) for first in firsts]
-    pages, titles = _pages(corpus), _titles(corpus)
     bounds = run.bounds(n_queries)
     found = []
     for query in range(n_queries):
@@ -34,7 +38,7 @@ def passages(
         agreement = [float(np.mean([place.get((query, chunk), 0.0) for place in places])) for chunk in chunks]
         found.append(
             tuple(
-                _passage(corpus, pages, titles, chunk, rank, score, agreed)
+                _passage(corpus, chunk, rank, score, agreed)
                 for rank, (chunk, score, agreed) in enumerate(zip(chunks, scores, agreement, strict=True), 1)
             )
         )
@@ -54,33 +58,10 @@ def _normalised(scores: np.ndarray) -> list[float]:
     return [1.0] * len(scores) if high == low else ((scores - low) / (high - low)).tolist()
 
 
-def _pages(corpus: Corpus) -> dict[str, list[tuple[int, int]]]:
-    """Where every page of each document begins: (offset in its text, page), ascending."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    columns = (corpus.pages[name].to_pylist() for name in ("doc_id", "char_start", "page"))
-    for doc_id, start, page in zip(*columns, strict=True):
-        found.setdefault(doc_id, []).append((start, page))
-    return found
-
-
-def _titles(corpus: Corpus) -> dict[str, str]:
-    """The title of every document, empty where the extractor found none."""
-    columns = (corpus.documents[name].to_pylist() for name in ("doc_id", "title"))
-    return dict(zip(*columns, strict=True))
-
-
-def _passage(
-    corpus: Corpus,
-    pages: Mapping[str, list[tuple[int, int]]],
-    titles: Mapping[str, str],
-    chunk: int,
-    rank: int,
-    score: float,
-    agreement: float,
-) -> Passage:
+def _passage(corpus: Corpus, chunk: int, rank: int, score: float, agreement: float) -> Passage:
     row = corpus.chunks.slice(chunk, 1).to_pylist()[0]
     start, end = row["char_start"], row["char_end"]
-    turns = [(at - start, page) for at, page in pages.get(row["doc_id"], []) if start < at < end]
+    turns = [(at - start, page) for at, page in corpus.page_starts.get(row["doc_id"], []) if start < at < end]
     return Passage(
         chunk_id=row["chunk_id"],
         doc_name=row["doc_name"],
@@ -92,5 +73,5 @@ def _passage(
         score=score,
         agreement=agreement,
         turns=tuple(turns),
-        title=titles.get(row["doc_id"], ""),
+        title=corpus.titles.get(row["doc_id"], ""),
     )

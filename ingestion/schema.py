@@ -151,6 +151,21 @@ class Corpus:
         """The text of every chunk, n_chunks: what retrievers index."""
         return [str(text) for text in self.chunks["text"].to_pylist()]
 
+    @cached_property
+    def page_starts(self) -> dict[str, list[tuple[int, int]]]:
+        """Where every page of each document begins, by doc_id: (offset in its text, page), ascending."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        columns = (self.pages[name].to_pylist() for name in ("doc_id", "char_start", "page"))
+        for doc_id, start, page in zip(*columns, strict=True):
+            found.setdefault(doc_id, []).append((start, page))
+        return found
+
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """The title of every document by doc_id, empty where the extractor found none."""
+        columns = (self.documents[name].to_pylist() for name in ("doc_id", "title"))
+        return dict(zip(*columns, strict=True))
+
     def column(self, name: str) -> npt.NDArray[np.object_]:
         """A string column of the chunk table as an object array [n_chunks]."""
         return np.asarray(self.chunks[name].to_pylist(), dtype=object)

@@ -20,23 +20,27 @@ from evaluation.arms import Arm
 from evaluation.judging import Judged, oracle_run
 from generation.errors import GenerationError
 from generation.generator import Generator, Tools
-from generation.passages import passages
+from generation.passages import first_stages, passages
 from generation.pipeline import answer, each, gathered, unaided
 from generation.schema import Answer, Evidence
 from generation.words import Rarity
 from retrieval.schema import Run, make_run
-from retrieval.stage import Context, Fused, Pipeline, walk
+from retrieval.stage import Context
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Given:
-    """What generators get for every question; `strategy` is empty where it does not matter."""
+    """What generators get for every question; `strategy` is empty where it does not matter.
+
+    `held`: 1 where a passage that is given holds an answer, 0 where none does, NaN where none is given.
+    """
 
     strategy: str
     context: str
     evidence: Sequence[Evidence]
+    held: Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ def run_generators(wanted: AnswerRequest, arms: Sequence[tuple[Arm, Any]], judge
             router = wanted.routers.get(name)
             tools = Tools(rarity, wanted.confidence, router)
             made = _made(wanted.generators[name], given, tools, wanted.workers if router else 1)
-            for qid, one, held in zip(judged.benchmark.queries.qid, made, _held(given, judged), strict=True):
+            for qid, one, held in zip(judged.benchmark.queries.qid, made, given.held, strict=True):
                 key = {"strategy": given.strategy, "generator": name, "context": given.context, "qid": qid}
                 _add(rows, {**key, "held": held}, one, doc_of)
     tables = ((rows.answers, ANSWERS), (rows.claims, CLAIMS), (rows.citations, CITATIONS))
@@ -82,15 +86,17 @@ def _given(wanted: AnswerRequest, arms: Sequence[tuple[Arm, Any]], judged: Judge
     if RETRIEVED in wanted.contexts:
         for arm, stage in arms:
             run = _known(arm, len(ctx.corpus))
-            firsts = [run] if stage is None else _firsts(arm, stage)
+            firsts = [run] if stage is None else [arm.stages[path].run for path in first_stages(stage)]
             found = passages(ctx.corpus, run, firsts, len(queries), wanted.context.passages)
-            yield Given(arm.name, RETRIEVED, gather(found))
+            evidence = gather(found)
+            yield Given(arm.name, RETRIEVED, evidence, _held(evidence, judged))
     if NONE in wanted.contexts:
-        yield Given("", NONE, [Evidence(question, ()) for question in queries.query])
+        yield Given("", NONE, [Evidence(question, ()) for question in queries.query], [float("nan")] * len(queries))
     if ORACLE in wanted.contexts:
         run = oracle_run(judged.qrels, len(ctx.corpus), wanted.context.passages)
         found = passages(ctx.corpus, run, [run], len(queries), wanted.context.passages)
-        yield Given("", ORACLE, gather(found))
+        evidence = gather(found)
+        yield Given("", ORACLE, evidence, _held(evidence, judged))
 
 
 def _known(arm: Arm, n_chunks: int) -> Run:
@@ -100,11 +106,6 @@ def _known(arm: Arm, n_chunks: int) -> Run:
     return run if keep.all() else make_run(run.query[keep], run.chunk[keep], run.score[keep], len(run))
 
 
-def _firsts(arm: Arm, stage: Any) -> list[Run]:
-    """The rankings of the first stages inside a strategy."""
-    return [arm.stages[path].run for path, part in walk(stage) if not isinstance(part, Fused | Pipeline)]
-
-
 def _made(generator: Generator, given: Given, tools: Tools, workers: int) -> list[Answer | GenerationError]:
     def ask(own: Evidence) -> Answer:
         return unaided(generator, own, tools) if given.context == NONE else answer(generator, own, tools)
@@ -112,14 +113,12 @@ def _made(generator: Generator, given: Given, tools: Tools, workers: int) -> lis
     return each(ask, given.evidence, workers)
 
 
-def _held(given: Given, judged: Judged) -> list[float]:
-    """For every question whether a passage that is given holds an answer: 1 or 0, NaN where none is given."""
-    if given.context == NONE:
-        return [float("nan")] * len(given.evidence)
-    places = [(row, source.passage.chunk_id) for row, own in enumerate(given.evidence) for source in own.sources]
+def _held(evidence: Sequence[Evidence], judged: Judged) -> list[float]:
+    """For every question 1 where a passage that is given holds an answer, else 0."""
+    places = [(row, source.passage.chunk_id) for row, own in enumerate(evidence) for source in own.sources]
     query = np.asarray([row for row, _ in places], dtype=np.int64)
     holds = passages_hold(judged, query, [chunk for _, chunk in places], Questions.of(judged).least)
-    found = np.zeros(len(given.evidence))
+    found = np.zeros(len(evidence))
     found[query[holds]] = 1.0
     return [float(value) for value in found]
 

@@ -254,8 +254,3 @@ def number_of(text: Any, where: str) -> float:
     if not (math.isfinite(value) and value >= 0):
         raise RequestError(f"{where}={redact(str(text))!r}: must be a number from 0")
     return value
-
-
-def first_provider(chain: tuple[RouteSettings, ...]) -> str:
-    """The provider that a chain asks first; `offline` where it is empty."""
-    return next((route.provider for route in chain), OFFLINE)

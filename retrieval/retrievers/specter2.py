@@ -90,7 +90,7 @@ class Specter2:
         return _embed(loaded["tokenizer"], loaded[side], texts, self.max_length, self.batch_size, label)
 
     def _chunk_inputs(self, ctx: Context) -> dict[str, str]:
-        titles = fingerprint(_titles(ctx.corpus))
+        titles = fingerprint(ctx.corpus.titles)
         weights = models.weights_digest(self.model)
         return {"weights": weights, "chunk_adapter": adapter_digest(self.chunk_adapter), "titles": titles}
 
@@ -175,17 +175,11 @@ def _embed(
     return vectors[[at[text] for text in texts]]
 
 
-def _titles(corpus: Corpus) -> dict[str, str]:
-    columns = (corpus.documents[name].to_pylist() for name in ("doc_id", "title"))
-    return dict(zip(*columns, strict=True))
-
-
 def _chunk_texts(corpus: Corpus, sep: str) -> list[str]:
     """`title. section [SEP] text`; a title that the text itself begins with (BEIR) is not said twice."""
-    titles = _titles(corpus)
     texts = []
     for doc, section, text in zip(corpus.column("doc_id"), corpus.column("section"), corpus.texts, strict=True):
-        title = titles.get(doc, "").strip()
+        title = corpus.titles.get(doc, "").strip()
         heading = ". ".join(part for part in (title, section.strip()) if part)
         texts.append(f"{heading}{sep}{text.removeprefix(title).lstrip()}" if heading else text)
     return texts
