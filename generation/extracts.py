@@ -25,7 +25,10 @@ POINTERS = re.compile(
     r"|however|instead|otherwise|conversely|similarly|likewise|then|also|nor|but|and|or|yet|still)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"\b(?:this|these|such|that|those|the same|the latter|the former)\b", re.IGNORECASE)
+_NAMED = re.compile(
+    r"\b(?:this|these|such|that|those|the same|the latter|the former|(?:call|name|term|denote) (?:it|them))\b",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _FIGURE = re.compile(r"(?<![\w-])\d+(?:[.,]\d+)*")
 _NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\.)\s")
