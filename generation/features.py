@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from generation.cues import CUES
 from generation.extracts import Extract, quotes_of
 from generation.schema import Evidence, Source
 from generation.words import Rarity, content_words
@@ -19,7 +20,7 @@ _ASKS_MEANING = re.compile(
     r"^what (?:is|are)(?: meant by)?(?: an?| the)? (?P<is>[^?]+?)\??$"
     r"|^what (?:does|do)(?: the)?(?: term| word| name)? (?P<does>[^?]+?) (?:mean|refer to|denote|stand for)\??$"
     r"|^(?:define|explain|definition of|meaning of)(?: an?| the)? (?P<of>[^?:]+?)\??$"
-    r"|^(?P<noun>[^?:]+): (?:definition|meaning)\??$|\bwhen is an? \w+ called (?P<called>[^?]+?)\??$",
+    r"|^(?P<noun>[^?:]+?):? (?:definition|meaning)\??$|\bwhen is an? \w+ called (?P<called>[^?]+?)\??$",
     re.IGNORECASE,
 )
 _AFTER = re.compile(r" (?:of|in|on|for|with|to|by|from|as|under|over|at)\b.*$", re.IGNORECASE)
@@ -40,7 +41,7 @@ _ASKS_NUMBER = re.compile(
 _WORD = re.compile(r"[\w@+-]+")
 _TOP = 3  # passages whose words count together
 _TERM = 5  # words that a term has at most
-_LEAST = 1e-6  # probability below which none is told from another
+_LEAST = 1e-6  # fewer expected answers are not told from another
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ class Asked:
         term = rf"(?:the |an? )?[\"“‘']?{re.escape(self.term)}s?[\"”’']?(?: \([^)]{{1,20}}\))?"
         return re.compile(
             rf"\b(?:call|called|name|named|term|termed|known as)\b[^.;]{{0,80}}?\b{term}(?!\w)"
-            rf"|\b{term}(?: of [^,.;]{{1,60}})?,? (?:is|are) (?:the|an?|one|what|how)\b"
+            rf"|\b{term},? (?:is|are) (?:an?|one)\b"
+            rf"|\b{term}(?: of [^,.;]{{1,60}})?,? (?:is|are) (?:the|what|how)\b"
             rf"|\b{term}(?: of [^,.;]{{1,60}})?,? (?:means?|refers|denotes?|says)\b"
             rf"|\b{term}, (?:the|an?|by which|that is|in which|where)\b"
             rf"|\b(?:is|are) (?:one |an? )?{term}(?!\w)|\([^)]{{0,12}}\b{re.escape(self.term)}\)",
@@ -114,6 +116,7 @@ def word_pairs(text: str) -> frozenset[tuple[str, str]]:
 def claim_features(asked: Asked, extract: Extract, source: Source, document: float) -> dict[str, float]:
     """What speaks for an extract as an answer; `document` is the share of the question that its document holds."""
     passage = source.passage
+    asks = frozenset(asked.words)
     defines = asked.definition is not None and bool(asked.definition.search(extract.text))
     return {
         "coverage": asked.share(extract.words),
@@ -130,6 +133,10 @@ def claim_features(asked: Asked, extract: Extract, source: Source, document: flo
         "no figure": float(asked.asks_number and not extract.figures),
         "no verb": float(not _VERB.search(extract.text)),
         "procedure": float(bool(_PROCEDURE.match(extract.text))),
+        "matched": math.log1p(len(asks & extract.words)),
+        "new": math.log1p(len(extract.words - asks)),
+        "opens": float(all(extract.start <= other.start for other in quotes_of(passage).extracts[:1])),
+        **{name: float(cue.speaks(asked.text, extract.text)) for name, cue in CUES.items()},
     }
 
 
@@ -146,20 +153,23 @@ def document_shares(asked: Asked, sources: Sequence[Source]) -> dict[str, float]
     return {name: asked.share(words) for name, words in held.items()}
 
 
-def question_features(asked: Asked, evidence: Evidence, ranked: Sequence[Source], best: float) -> dict[str, float]:
+def question_features(
+    asked: Asked, evidence: Evidence, ranked: Sequence[Source], probabilities: Sequence[float]
+) -> dict[str, float]:
     """What speaks for a question having an answer in this evidence.
+
+    `answers expected` is the logarithm of how many extracts should answer it, by the sum of their probabilities: many
+    fair ones speak for an answer as well as one good one does.
 
     Args:
         asked: the question.
         evidence: what was retrieved.
         ranked: sources, the one of the best extract first; a source may come again.
-        best: the best extract's probability.
+        probabilities: of all extracts.
     """
     first = set(list(dict.fromkeys(source.id for source in ranked))[:_TOP])
     together = frozenset().union(*(said(source) for source in evidence.sources if source.id in first))
     return {
-        "known": asked.share(word for word in asked.words if word in asked.rarity),
-        "first three passages": asked.share(together),
+        "answers expected": math.log(max(sum(probabilities), _LEAST)),
         "missing names": asked.share(asked.names - together),
-        "best claim": math.log(max(best, _LEAST) / max(1 - best, _LEAST)),
     }

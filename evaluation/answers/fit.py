@@ -98,7 +98,8 @@ def _asked(sample: Sample, rows: pd.DataFrame, rarity: Rarity) -> pd.DataFrame:
     for own, evidence in _by_question(sample, rows):
         ranked = _candidates(own, evidence)
         sources = [candidate.source for candidate in ranked]
-        features = question_features(Asked(evidence.question, rarity), evidence, sources, ranked[0].probability)
+        probabilities = [candidate.probability for candidate in ranked]
+        features = question_features(Asked(evidence.question, rarity), evidence, sources, probabilities)
         key = {"qid": own["qid"].iloc[0], "cluster": own["cluster"].iloc[0], "holds": own["right"].max()}
         found.append({**key, **features})
     return pd.DataFrame(found)

@@ -128,9 +128,8 @@ def candidates(asked: Asked, evidence: Evidence, confidence: Confidence) -> list
 def answerability(asked: Asked, evidence: Evidence, ranked: Sequence[Candidate], confidence: Confidence) -> float:
     """The probability that the evidence holds an answer."""
     sources = [candidate.source for candidate in ranked]
-    return round(
-        confidence.answerable.probability(question_features(asked, evidence, sources, ranked[0].probability)), 6
-    )
+    features = question_features(asked, evidence, sources, [candidate.probability for candidate in ranked])
+    return round(confidence.answerable.probability(features), 6)
 
 
 def _claim(candidate: Candidate, confidence: Confidence) -> Claim:
