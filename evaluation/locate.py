@@ -40,7 +40,9 @@ class Library:
 
     def row(self, doc: str) -> int | None:
         """Row of the document that a judgment names, None where there is none."""
-        names = (doc, Path(doc).name, document_stem(doc))
+        if doc in self.row_of:
+            return self.row_of[doc]
+        names = (Path(doc).name, document_stem(doc))
         return next((self.row_of[name] for name in names if name in self.row_of), None)
 
     @cached_property

@@ -102,13 +102,16 @@ class Text:
         """
         if not row.quote:
             return self._whole(row.page)
+        return self._stored(row) or self._searched(row)
+
+    def _searched(self, row: Evidence) -> Area | None:
+        """Where a quote is, whatever its stored offsets say."""
         folded, letters = (Normal.of(row.quote, only).text.strip() for only in (False, True))
         if not folded:
             return None
         areas = list(self._areas(row.page))
         anchor = areas[0][0]
         tries = chain(
-            [self._stored(row, folded)],
             (
                 self._exact(form, needle, area, anchor)
                 for area in areas
@@ -124,14 +127,13 @@ class Text:
         area = self.pages.get(number) if number else (0, len(self.text))
         return area if area and self.text[slice(*area)].strip() else None
 
-    def _stored(self, row: Evidence, folded: str) -> Area | None:
+    def _stored(self, row: Evidence) -> Area | None:
         """The stored offsets, where the text there is the quote."""
         page = self.pages.get(row.page)
         if page is None or not 0 <= row.char_start < row.char_end:
             return None
         start, end = page[0] + row.char_start, page[0] + row.char_end
-        there = self.text[start:end]
-        same = end <= len(self.text) and Normal.of(there, letters=False).text.strip() == folded
+        same = end <= len(self.text) and _same(self.text[start:end], row.quote)
         return (start, end) if same else None
 
     def _areas(self, number: int) -> Iterator[Area]:
@@ -204,6 +206,17 @@ class Text:
         before = next(step for step in range(at + 1) if not self._cuts_word(at - step))
         after = next(step for step in range(len(self.text) - at + 1) if not self._cuts_word(at + step))
         return at - before if before <= after else at + after
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two texts have one normal form with single blanks, and something is left in it.
+
+    Every white space folds to a blank (`_plain`), so texts of equal words are the same without being folded.
+    """
+    if one.split() == other.split():
+        return any(_folded(char, False).strip() for char in one)
+    forms = {Normal.of(text, letters=False).text.strip() for text in (one, other)}
+    return len(forms) == 1 and "" not in forms
 
 
 def _longest_start(needle: str, text: str, low: int, high: int) -> Area | None:

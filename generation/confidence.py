@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from generation.errors import RequestError
+from generation.reader import Reader
 from generation.schema import HIGH, LOW, MEDIUM, Passage
 
 
@@ -67,7 +68,8 @@ class Confidence:
     """Fitted models and thresholds.
 
     `claim`: that a cited extract answers the question at least in part; `answerable`: that the evidence holds an
-    answer. A question below `refuse` is refused; a claim from `high` on is HIGH, from `medium` on MEDIUM.
+    answer. A question below `refuse` is refused; a claim from `high` on is HIGH, from `medium` on MEDIUM. `reader`: a
+    model whose score is one of the claim's features, where the fit had one.
     """
 
     claim: Logistic
@@ -75,14 +77,15 @@ class Confidence:
     refuse: float
     high: float
     medium: float
+    reader: Reader | None = None
 
     def level(self, probability: float) -> str:
         """HIGH, MEDIUM or LOW."""
         return HIGH if probability >= self.high else MEDIUM if probability >= self.medium else LOW
 
     @staticmethod
-    def read(plain: Mapping[str, Any], where: str = "confidence") -> Confidence:
-        """From a composed `conf/confidence/<name>.yaml`.
+    def read(plain: Mapping[str, Any], where: str = "confidence", reader: Reader | None = None) -> Confidence:
+        """From a composed `conf/confidence/<name>.yaml` and the reader that it names.
 
         Raises:
             RequestError: a key is missing or no number, or a threshold no probability.
@@ -99,6 +102,7 @@ class Confidence:
             refuse,
             high,
             medium,
+            reader,
         )
 
 

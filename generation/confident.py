@@ -10,6 +10,7 @@ from generation.confidence import Confidence, rule
 from generation.extracts import Extract, extract_of
 from generation.features import Asked, claim_features, document_shares
 from generation.generators.grounded import answerability, candidates
+from generation.reader import reading
 from generation.schema import LEVELS, LOW, Answer, Citation, Claim, Evidence, Source
 from generation.words import Rarity
 from ingestion.sentences import spans
@@ -33,10 +34,12 @@ class Judge:
         if not claim.citations:
             return replace(claim, probability=0.0, level=LOW, rule=LOW)
         probabilities, rules = [], []
-        for place in claim.citations:
+        quotes = [_extract(place, self._sources[place.source]) for place in claim.citations]
+        read = reading(self.confidence.reader, self._asked.text, [quote.text for quote in quotes])
+        for place, quote, score in zip(claim.citations, quotes, read, strict=True):
             source = self._sources[place.source]
-            features = claim_features(self._asked, _extract(place, source), source, self._shares[place.doc_name])
-            probabilities.append(self.confidence.claim.probability(features))
+            features = claim_features(self._asked, quote, source, self._shares[place.doc_name])
+            probabilities.append(self.confidence.claim.probability({**features, **score}))
             rules.append(rule(source.passage, features["coverage"]))
         best = round(max(probabilities), 6)
         level = self.confidence.level(best)

@@ -20,7 +20,9 @@ _ASKS_MEANING = re.compile(
     r"^what (?:is|are)(?: meant by)?(?: an?| the)? (?P<is>[^?]+?)\??$"
     r"|^what (?:does|do)(?: the)?(?: term| word| name)? (?P<does>[^?]+?) (?:mean|refer to|denote|stand for)\??$"
     r"|^(?:define|explain|definition of|meaning of)(?: an?| the)? (?P<of>[^?:]+?)\??$"
-    r"|^(?P<noun>[^?:]+?):? (?:definition|meaning)\??$|\bwhen is an? \w+ called (?P<called>[^?]+?)\??$",
+    r"|^(?P<noun>(?!(?:is|are|do|does|did|can|what|which|where|who|how|why|when)\b)[^?:]+?):? (?:definition"
+    r"|meaning)\??$"
+    r"|\bwhen is an? \w+ called (?P<called>[^?]+?)\??$",
     re.IGNORECASE,
 )
 _AFTER = re.compile(r" (?:of|in|on|for|with|to|by|from|as|under|over|at)\b.*$", re.IGNORECASE)
@@ -90,7 +92,7 @@ class Asked:
             rf"\b(?:call|called|name|named|term|termed|known as)\b[^.;]{{0,80}}?\b{term}(?!\w)"
             rf"|\b{term},? (?:is|are) (?:an?|one)\b"
             rf"|\b{term}(?: of [^,.;]{{1,60}})?,? (?:is|are) (?:the|what|how)\b"
-            rf"|\b{term}(?: of [^,.;]{{1,60}})?,? (?:means?|refers|denotes?|says)\b"
+            rf"|\b{term}(?: of [^,.;]{{1,60}})?,? (?:means|refers|denotes?|says)\b|\b{term},? mean\b"
             rf"|\b{term}, (?:the|an?|by which|that is|in which|where)\b"
             rf"|\b(?:is|are) (?:one |an? )?{term}(?!\w)|\([^)]{{0,12}}\b{re.escape(self.term)}\)",
             re.IGNORECASE,

@@ -16,6 +16,7 @@ from evaluation.judging import Judged, prepare, read_inputs
 from evaluation.ledger import is_sealed
 from evaluation.options import CORPUS_KEYS, Options, read_options, run_command
 from evaluation.request import read_request
+from generation.build import build_reader, reader_config
 from generation.pipeline import ContextSpec, retrieved
 from generation.words import Rarity
 from ingestion.artifacts import ArtifactStore, write_atomic
@@ -25,17 +26,19 @@ from retrieval.build import build_strategy, strategy_config
 from retrieval.errors import StrategyNotFoundError
 from retrieval.stage import Context, Retriever
 
-KEYS = ("strategies", "most_wrong", "out")
+KEYS = ("strategies", "most_wrong", "reader", "out")
 STRATEGIES = ("bm25", "rrf", "rrf_graph_dedup_mmr")
-USAGE = """usage: python -m evaluation.answers [strategies=[bm25,rrf]] [most_wrong=0.15] [out=<file>] [key=value ...]
+USAGE = """usage: python -m evaluation.answers [strategies=[bm25,rrf]] [most_wrong=0.15] [reader=minilm] [out=<file>]
+           [key=value ...]
 
 Fits, on development questions, how probable it is that a quoted claim answers its question, and below which
 probability a question is refused; writes conf/confidence/<name>.yaml, which answers then use by confidence=<name>.
 strategies   whose passages are learnt from; a question counts the same in each
 most_wrong   share of questions that may be refused although their passages hold an answer
-out          default conf/confidence/default.yaml
+reader       a model of conf/reader/ whose score of question and quote is learnt from too; default none
+out          default conf/confidence/default.yaml, with a reader conf/confidence/<reader>.yaml
 corpus.*, benchmark.*, ingest.*, chunker.*, context.* name papers, questions and context as in run_eval.py."""
-HEAD = "# Made by `python -m evaluation.answers`; the figures under `fitted` are out of fold.\n"
+HEAD = "# Made by `{}`; the figures under `fitted` are out of fold.\n"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -47,6 +50,9 @@ def _fit(arguments: Sequence[str]) -> int:
     options = read_options(arguments, KEYS, (*CORPUS_KEYS, "context"))
     most_wrong = _share(options.values.get("most_wrong", "0.15"))
     stages = _stages(options.names("strategies") or STRATEGIES)
+    named = options.values.get("reader")
+    plain = reader_config(named) if named else {}
+    reader = build_reader(plain) if plain else None
     judged, store, seed, spec = _opened(options)
     queries = judged.benchmark.queries
     assert judged.corpus is not None
@@ -55,10 +61,12 @@ def _fit(arguments: Sequence[str]) -> int:
     samples = []
     for name, stage in stages.items():
         evidence = retrieved(ctx, stage, queries, spec)
-        samples.append(Sample(name, evidence, examples(evidence, judged, rarity)))
+        samples.append(Sample(name, evidence, examples(evidence, judged, rarity, reader)))
     found = fit(samples, Questions.of(judged), rarity, seed, most_wrong)
-    out = Path(options.values.get("out") or CONF / "confidence" / "default.yaml")
-    write_atomic(out, HEAD + yaml.safe_dump(found, sort_keys=False))
+    out = Path(options.values.get("out") or CONF / "confidence" / f"{named or 'default'}.yaml")
+    made = "python -m evaluation.answers" + "".join(f" {key}={value}" for key, value in options.values.items())
+    content = {"reader": plain, **found} if plain else found
+    write_atomic(out, HEAD.format(made) + yaml.safe_dump(content, sort_keys=False))
     for key, value in found["fitted"].items():
         print(f"{key:15} {value if not isinstance(value, list) else ', '.join(value)}")
     print(f"written to {out}")

@@ -14,19 +14,23 @@ from evaluation.judging import Judged
 from evaluation.locate import Library
 from generation.extracts import quotes_of
 from generation.features import Asked, claim_features, document_shares
+from generation.reader import Reader, reading
 from generation.schema import Evidence
 from generation.words import Rarity
 
 PLACE = ("row", "qid", "cluster", "source", "start", "end", "grade")  # columns that are no features
 
 
-def examples(evidence: Sequence[Evidence], judged: Judged, rarity: Rarity) -> pd.DataFrame:
+def examples(
+    evidence: Sequence[Evidence], judged: Judged, rarity: Rarity, reader: Reader | None = None
+) -> pd.DataFrame:
     """One row per extract: the columns `PLACE`, then its features; grade -1 where nobody judged it.
 
     `row` of the question, `source` its id in the evidence, `start` and `end` in the source's text.
 
     Raises:
         EvaluationError: no passage holds a sentence that can be quoted.
+        ModelLoadError: the reader's model cannot be had.
     """
     assert judged.corpus is not None
     library, queries = Library(judged.corpus), judged.benchmark.queries
@@ -34,18 +38,22 @@ def examples(evidence: Sequence[Evidence], judged: Judged, rarity: Rarity) -> pd
     for query, own in enumerate(evidence):
         asked = Asked(own.question, rarity)
         shares = document_shares(asked, own.sources)
-        for source in own.sources:
+        quotes = [(source, extract) for source in own.sources for extract in quotes_of(source.passage).extracts]
+        read = reading(reader, own.question, [extract.text for _, extract in quotes])
+        for (source, extract), score in zip(quotes, read, strict=True):
             passage, doc = source.passage, library.row(source.passage.doc_name)
-            for extract in quotes_of(passage).extracts:
-                key = {
-                    "row": query,
-                    "qid": queries.qid[query],
-                    "cluster": queries.cluster[query],
-                    "source": source.id,
-                }
-                features = claim_features(asked, extract, source, shares[passage.doc_name])
-                rows.append({**key, "start": extract.start, "end": extract.end, "grade": -1, **features})
-                places.append((query, -1 if doc is None else doc, passage.char_start))
+            key = {
+                "row": query,
+                "qid": queries.qid[query],
+                "cluster": queries.cluster[query],
+                "source": source.id,
+                "start": extract.start,
+                "end": extract.end,
+                "grade": -1,
+            }
+            features = claim_features(asked, extract, source, shares[passage.doc_name])
+            rows.append({**key, **features, **score})
+            places.append((query, -1 if doc is None else doc, passage.char_start))
     if not rows:
         raise EvaluationError("no passage of these questions holds a sentence that can be quoted: nothing to fit on")
     table = pd.DataFrame(rows)

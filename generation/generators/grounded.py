@@ -14,6 +14,7 @@ from generation.extracts import Extract, quotes_of
 from generation.features import Asked, claim_features, document_shares, question_features
 from generation.generator import SILENT, Listener, Tools
 from generation.instructions import repeats
+from generation.reader import reading
 from generation.schema import Answer, Claim, Evidence, Source
 from generation.visible import without_hidden
 from generation.words import content_words
@@ -114,14 +115,18 @@ class Grounded:
 def candidates(asked: Asked, evidence: Evidence, confidence: Confidence) -> list[Candidate]:
     """Every extract of the evidence, the likeliest answer first."""
     documents = document_shares(asked, evidence.sources)
+    quotes = [
+        (source, extract)
+        for source in evidence.sources
+        for extract in quotes_of(source.passage).extracts
+        if not repeats(extract.text, asked.text)
+    ]
+    read = reading(confidence.reader, asked.text, [extract.text for _, extract in quotes])
     found = []
-    for source in evidence.sources:
-        share = documents[source.passage.doc_name]
-        for extract in quotes_of(source.passage).extracts:
-            if repeats(extract.text, asked.text):
-                continue
-            features = claim_features(asked, extract, source, share)
-            found.append(Candidate(source, extract, confidence.claim.probability(features), features["coverage"]))
+    for (source, extract), score in zip(quotes, read, strict=True):
+        features = claim_features(asked, extract, source, documents[source.passage.doc_name])
+        probability = confidence.claim.probability({**features, **score})
+        found.append(Candidate(source, extract, probability, features["coverage"]))
     return sorted(found, key=lambda candidate: candidate.order)
 
 

@@ -9,6 +9,7 @@ import pytest
 from evaluation.benchmark import BenchmarkSpec, load_benchmark, resolve
 from evaluation.errors import BenchmarkError, EvaluationError
 from evaluation.schema import Evidence
+from ingestion.artifacts import fingerprint
 from ingestion.config import load, names, to_plain
 from ingestion.errors import ConfigError
 from ingestion.typed import build_spec
@@ -72,6 +73,31 @@ def test_the_digest_changes_with_every_judgment(tmp_path):
     variants = [{**QUESTION, "evidence": [{**QUESTION["evidence"][0], **change}]} for change in ({}, *changes)]
     variants += [{**QUESTION, key: "other"} for key in ("question", "kind", "cluster", "answer")]
     assert len({questions(tmp_path, variant).digest for variant in variants}) == len(variants)
+
+
+def test_the_digest_is_the_fingerprint_of_what_is_judged(tmp_path):
+    """Stored baselines and results name judgments by it, so a faster way must give the same."""
+    quotes = ("that \u2014 “ﬁne”", 'p < .05 \\ "q"\n', "\u2028\u0000", "this")
+    rows = [{"doc": "x.pdf", "page": page, "quote": quote, "grade": page} for page, quote in enumerate(quotes)]
+    asked = {**QUESTION, "answer": "ø", "entities": ["BM25"], "relations": [["BM25", "idf"]], "evidence": rows}
+    benchmark = questions(tmp_path, asked, {"question": "why?"})
+    content = {
+        name: getattr(benchmark, name) for name in ("queries", "entities", "relations", "answers", "documents")
+    }
+    evidence = sorted(benchmark.evidence, key=fingerprint)
+    assert benchmark.digest == fingerprint({**content, "exclude": {}, "evidence": evidence})
+
+
+def test_the_digest_of_documents_is_their_fingerprint(tmp_path):
+    write_lines(tmp_path / "corpus.jsonl", [{"_id": name, "text": "t"} for name in ("d1", "d2")])
+    write_lines(tmp_path / "queries.jsonl", [{"_id": "q", "text": "what?", "metadata": {"paper_id": "d2"}}])
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td2\t1\nq\td1\t2\n")
+    benchmark = load_benchmark(BenchmarkSpec(path=str(tmp_path)), "test")
+    content = {name: getattr(benchmark, name) for name in ("queries", "evidence", "entities", "relations", "answers")}
+    documents = sorted(benchmark.documents, key=lambda row: row.doc_id)
+    assert benchmark.exclude == {"q": {"d2"}}
+    assert benchmark.digest == fingerprint({**content, "documents": documents, "exclude": {"q": ["d2"]}})
 
 
 @pytest.mark.parametrize(

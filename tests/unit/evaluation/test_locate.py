@@ -1,6 +1,7 @@
 """Quotes found in text that was extracted differently, and refused where they are not; offsets written back."""
 
 import json
+import sys
 
 import pytest
 
@@ -8,6 +9,7 @@ from evaluation.benchmark import BenchmarkSpec, load_benchmark
 from evaluation.errors import BenchmarkError, OrphanError
 from evaluation.evidence import document_stem
 from evaluation.locate import Library, check_orphans, locate, write_offsets
+from evaluation.quotes import Normal
 from evaluation.schema import Benchmark, Evidence
 from retrieval.schema import Queries
 from tests.unit.evaluation.papers import corpus_of, write_lines
@@ -159,6 +161,37 @@ def test_only_the_ending_pdf_is_no_part_of_a_stem():
 
 def benchmark_of(*rows):
     return Benchmark("b", Queries.of(sorted({row.qid for row in rows}), [""] * len({row.qid for row in rows})), rows)
+
+
+@pytest.mark.parametrize(
+    ("quote", "is_there"),
+    [
+        ("Cats chase mice.", True),
+        (" Cats\n\u00a0chase \u2028mice. ", True),  # the same words, other white space
+        ("CATS chase mi\u00adce.", True),  # the same when folded
+        ("Cats chase mi ce.", False),
+        ("Cats chase mice", False),
+    ],
+)
+def test_a_stored_place_counts_where_the_text_there_is_the_quote(quote, is_there):
+    second = SECOND.rindex("Cats chase mice.")
+    place = LIBRARY.find(evidence(quote, page=2, start=second, end=second + len("Cats chase mice.")))
+    page = len(FIRST) + 1
+    assert place is not None
+    assert (place[1] == page + second) == is_there  # searched, it is the first of two equal sentences
+
+
+@pytest.mark.parametrize("quote", [" \n", "\u00ad\u200b", "\u2028"])
+def test_a_quote_that_says_nothing_is_nowhere_whatever_its_stored_place(quote):
+    library = Library(corpus_of({"one.pdf": [quote]}))
+    assert library.find(evidence(quote, page=1, start=0, end=len(quote))) is None
+
+
+def test_every_white_space_folds_to_one_blank():
+    """So that texts of equal words need no folding to be known as the same."""
+    spaces = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]
+    assert len(spaces) > 20
+    assert {Normal.of(f"a{space}b", letters=False).text for space in spaces} == {"a b"}
 
 
 def test_spans_are_in_document_offsets():

@@ -33,6 +33,13 @@ def test_a_pointer_takes_the_sentence_before_it_in():
     assert said(ADDS, ROBUST) == [ADDS, f"{ADDS} {ROBUST}"]
 
 
+def test_a_name_given_to_it_takes_the_sentence_before_it_in():
+    limit, name = "A blank page bounds the recall of any chunker.", "We call it the Blank-Page Ceiling (BPC)."
+    of_itself = "We call a bound of recall the Blank-Page Ceiling (BPC)."
+    assert said(limit, name) == [limit, f"{limit} {name}"]
+    assert said(limit, of_itself) == [limit, of_itself]
+
+
 def test_at_most_two_sentences_are_taken_in():
     also = "It also needs no training on any questions."
     assert said(ADDS, ROBUST, THEY, also)[2:] == [f"{ADDS} {ROBUST} {THEY}", f"{ROBUST} {THEY} {also}"]
@@ -55,6 +62,15 @@ def test_what_is_taken_in_must_be_prose_itself():
         ("By this we add the ranks of lists.", True),
         ("Adding all ranks of lists by this sum.", False),  # only the first five words point
         ("We take the latter of the two norms.", True),
+        ("We call it the sum of all ranks.", True),
+        ("Others name them stubs of a long list.", True),
+        ("Some term it the sum of all ranks.", True),
+        ("We denote them by letters of the alphabet.", True),
+        ("We call sums of ranks the norm of it.", False),
+        ("We call items of lists by their ranks.", False),
+        ("We recall it from the ranks of lists.", False),
+        ("We give it the norm of all lists.", False),
+        ("Nobody would ever dare call it a norm.", False),  # `call` is the fifth word, `it` the sixth
     ],
 )
 def test_what_points_back(sentence, expected):

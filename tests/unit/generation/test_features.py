@@ -25,6 +25,10 @@ def whole(text: str, core: str = "") -> Extract:
     return extract_of(text, ((0, len(text)),), core or text)
 
 
+def part(text: str, start: int, end: int) -> Extract:
+    return extract_of(text, ((start, end),), text[start:end])
+
+
 def features(question: str, text: str, core: str = "", **where: float) -> dict[str, float]:
     own = source(text, **where)  # type: ignore[arg-type]
     return claim_features(Asked(question, RARITY), whole(text, core), own, 0.25)
@@ -74,6 +78,9 @@ MEANINGS = {
     "definition of the echo": "echo",
     "solo threshold: definition": "solo threshold",
     "When is a chunk called silent?": "silent",
+    "company vector definition": "company vector",
+    "Seam Rate meaning?": "seam rate",
+    "seam rate of a chunker definition": "seam rate",
 }
 OTHERS = (
     "Is BM25 better than TF-IDF?",
@@ -82,6 +89,10 @@ OTHERS = (
     "What does k do in rank fusion?",
     "How is fusion defined?",
     "What is the one thing that everybody should always know here?",  # too long for a term
+    "rank fusion redefinition",
+    "What does a definition do?",
+    "definition",
+    "meaning in rank fusion",
     "",
 )
 
@@ -108,6 +119,9 @@ def test_questions_that_do_not(question):
         ("Floor inversions are what this report counts.", True),
         ("A floor inversion (FI) is a reversal of two weights.", True),
         ("A floor inversion (FI), the reversal of two weights, is rare.", True),
+        ("Floor inversions are one of four faults.", True),
+        ("A floor inversion of a term is the reversal of two weights.", True),
+        ("Floor inversions of terms are what this report counts.", True),
         ("A floor inversion of two terms means that the rarer weighs less.", True),
         ("Floor inversion, by which two weights are reversed, is rare.", True),
         ("Such a reversal is a floor inversion.", True),
@@ -117,10 +131,29 @@ def test_questions_that_do_not(question):
         ("The floor inversion is rare.", False),
         ("A floor is a bound; an inversion is a reversal.", False),
         ("Floor inversionist is a name.", False),
+        ("The floor inversion of a term is an empirical quantity.", False),
+        ("Floor inversions of terms are one of four faults.", False),
+        ("The floor inversion of a term is rare, and so is the reversal.", False),
     ],
 )
 def test_sentences_that_say_what_a_term_means(sentence, defines):
     found = features("What is a floor inversion?", sentence)
+    assert (found["defines"], found["does not define"]) == (float(defines), float(not defines))
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "defines"),
+    [
+        ("company vector definition", "A company vector is a list of numbers.", True),
+        ("company vector definition", "A vector of a company is a list of numbers.", False),
+        ("Seam Rate meaning", "The Seam Rate is an empirical quantity.", True),
+        ("Seam Rate meaning", "The Seam Rate of a sentence chunker is an empirical quantity.", False),
+        ("batch dividend definition", "The Batch Dividend of a strategy is the mean cost of a query.", True),
+        ("batch dividend definition", "The Batch Dividend of a strategy is a figure of Table 2.", False),
+    ],
+)
+def test_key_words_ask_for_a_meaning_as_questions_do(question, sentence, defines):
+    found = features(question, sentence)
     assert (found["defines"], found["does not define"]) == (float(defines), float(not defines))
 
 
@@ -159,6 +192,52 @@ def test_questions_for_figures(question, asks):
 )
 def test_forms_of_sentences(text, feature, expected):
     assert features("rank?", text)[feature] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "matched", "new"),
+    [
+        ("Fusion adds the ranks of all lists.", 3, 1),  # fusion, add, rank; list
+        ("Ranks, ranks and the rank!", 1, 0),  # every stem once, function words never
+        ("Lists are long.", 0, 2),
+        ("So is it.", 0, 0),
+    ],
+)
+def test_words_of_the_question_and_others_are_counted(text, matched, new):
+    found = features("How does rank fusion add up norms?", text)
+    assert (found["matched"], found["new"]) == pytest.approx((math.log(1 + matched), math.log(1 + new)))
+
+
+def test_words_of_the_whole_extract_count_and_not_of_its_last_sentence_alone():
+    found = features("rank fusion norm?", "Fusion adds ranks. It is a norm.", "It is a norm.")
+    assert (found["matched"], found["new"]) == pytest.approx((math.log(4), math.log(2)))
+
+
+def test_what_begins_where_the_first_extract_does_opens_the_passage():
+    own = source("Who adds? Fusion adds the ranks. This is very cheap. The norm is one single number.")
+    first, longer, later = quotes(own.text).extracts
+    before, within = (part(own.text, start, 32) for start in (0, 17))
+    assert [one.start for one in (first, longer, later)] == [10, 10, 53]  # the question before them is no extract
+    found = [claim_features(Asked("rank?", RARITY), one, own, 0.0) for one in (first, longer, before, later, within)]
+    assert [one["opens"] for one in found] == [1.0, 1.0, 1.0, 0.0, 0.0]
+    assert features("rank?", "no prose")["opens"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("Why does fusion fail?", "It fails because ranks tie.", ["reason"]),
+        ("Should one add ranks?", "We recommend ranks.", ["advice"]),
+        ("Ranks or norms?", "Ranks beat norms, but norms are lower.", ["comparison"]),
+        ("Why should one add ranks?", "One should add ranks because they tie.", ["reason", "advice"]),
+        ("Should one add ranks?", "It fails because ranks tie.", []),
+        ("It fails because ranks tie.", "Why does fusion fail?", []),  # not the other way round
+    ],
+)
+def test_a_sort_of_question_and_a_sentence_that_offers_it(question, text, expected):
+    found = features(question, text)
+    assert [sort for sort in ("reason", "advice", "comparison") if found[sort]] == expected
+    assert {found[sort] for sort in ("reason", "advice", "comparison")} <= {0.0, 1.0}
 
 
 @pytest.mark.parametrize(
@@ -204,27 +283,29 @@ def test_what_speaks_for_an_answer_being_there():
     ]
     evidence = Evidence(asked.text, tuple(sources))
     ranked = [sources[1], sources[1], sources[0], sources[2], sources[3]]
-    found = question_features(asked, evidence, ranked, 0.8)
-    assert found["known"] == pytest.approx(13 / 21)
-    assert found["first three passages"] == pytest.approx((4 + 1 + 3) / 21)  # the fourth does not count
-    assert found["missing names"] == pytest.approx(13 / 21)
-    assert found["best claim"] == pytest.approx(math.log(4))
-    other = question_features(asked, evidence, [sources[3]], 0.5)
-    assert other["missing names"] == pytest.approx(8 / 21)
-    assert other["best claim"] == 0
+    found = question_features(asked, evidence, ranked, [0.9, 0.8, 0.7, 0.4, 0.2])
+    # the passage with RRF comes fourth, and only three count
+    assert found == pytest.approx({"answers expected": math.log(3), "missing names": 13 / 21})
+    third = question_features(asked, evidence, [*ranked[:3], sources[3]], [0.5])
+    assert third == pytest.approx({"answers expected": -math.log(2), "missing names": 8 / 21})
+    # `add`, `rank` and `norm` are missing as well, but they are no names
+    assert question_features(asked, evidence, [sources[3]], [0.5]) == pytest.approx(third)
 
 
-@pytest.mark.parametrize("best", [0.0, 1.0])
-def test_a_certain_claim_has_a_finite_feature(best):
+@pytest.mark.parametrize(
+    ("probabilities", "expected"),
+    [([0.8], 0.8), ([0.2] * 4, 0.8), ([0.8, 0.8], 1.6), ([1.0], 1.0), ([0.0], 1e-6), ([1e-9] * 2, 1e-6), ([], 1e-6)],
+)
+def test_answers_expected_are_the_sum_of_all_chances(probabilities, expected):
     own = source("Every list has a rank in it.")
-    found = question_features(Asked("rank?", RARITY), Evidence("rank?", (own,)), [own], best)
-    assert math.isfinite(found["best claim"])
+    found = question_features(Asked("rank?", RARITY), Evidence("rank?", (own,)), [own], probabilities)
+    assert found["answers expected"] == pytest.approx(math.log(expected))
 
 
 def test_the_shipped_models_know_these_features_and_no_others():
     own = source("Every list has a rank in it.")
     asked = Asked("rank?", RARITY)
     claim = claim_features(asked, whole(own.text), own, 0.0)
-    question = question_features(asked, Evidence("rank?", (own,)), [own], 0.5)
+    question = question_features(asked, Evidence("rank?", (own,)), [own], [0.5])
     assert set(shipped().claim.names) == set(claim)
     assert set(shipped().answerable.names) == set(question)

@@ -79,14 +79,27 @@ def test_refusals_say_why():
 
 def test_weak_evidence_is_refused_below_the_threshold_and_what_is_missing_is_named():
     found = evidence(ALPHA, question="Does zeta beat alpha, or OMEGA?")
-    # zeta, beat, alpha, omega: a quarter of the question is in the passage
-    model = logistic(0.0, first_three_passages=4.0)
+    # zeta, beat, alpha, omega: a quarter of the question is a name that no passage has
+    model = logistic(2.0, missing_names=-4.0)
     made = Grounded().answer(found, tools(model, refuse=expit(1) + 1e-6))
     assert (made.refused, made.answerable) == (True, pytest.approx(expit(1), abs=1e-6))
     assert made.reason == f"{WEAK}; nothing in them mentions zeta, beat, OMEGA"
     assert made.sources == found.sources
     assert not Grounded().answer(found, tools(model, refuse=expit(1) - 1e-6)).refused
     assert not Grounded(refusing=False).answer(found, tools(model, refuse=1.0)).refused
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ((ALPHA,), expit(2)),  # the claim itself: three of four words
+        ((f"{DELTA} {ALPHA}", "Gamma counts other things of its own."), expit(-1) + expit(2) + expit(0)),
+    ],
+)
+def test_every_sentence_weighs_in_how_many_answers_are_expected(texts, expected):
+    model = logistic(0.0, answers_expected=1.0)  # of a logarithm: expected / (1 + expected)
+    made = Grounded(claims=1).answer(evidence(*texts, question="Alpha beta gamma zeta?"), tools(model))
+    assert made.answerable == pytest.approx(expected / (1 + expected), abs=1e-6)
 
 
 def test_a_refusal_that_misses_no_word_names_none():
