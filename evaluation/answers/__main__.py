@@ -64,7 +64,8 @@ def _fit(arguments: Sequence[str]) -> int:
         samples.append(Sample(name, evidence, examples(evidence, judged, rarity, reader)))
     found = fit(samples, Questions.of(judged), rarity, seed, most_wrong)
     out = Path(options.values.get("out") or CONF / "confidence" / f"{named or 'default'}.yaml")
-    made = "python -m evaluation.answers" + "".join(f" {key}={value}" for key, value in options.values.items())
+    typed = {key: value for key, value in options.values.items() if key != "out"}
+    made = "python -m evaluation.answers" + "".join(f" {key}={value}" for key, value in typed.items())
     content = {"reader": plain, **found} if plain else found
     write_atomic(out, HEAD.format(made) + yaml.safe_dump(content, sort_keys=False))
     for key, value in found["fitted"].items():

@@ -260,7 +260,8 @@ def test_a_plan_says_how_many_requests_a_model_would_get(tmp_path, monkeypatch, 
     overrides = ["strategy=bm25", f"out={tmp_path / 'r'}", *asked]
     assert run(load(overrides), overrides, {}) == Outcome(0)
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("answers")]
-    questions = 173 * 3
+    queries = (ROOT / "corpus" / "benchmark" / "queries.jsonl").read_text().splitlines()
+    questions = sum(json.loads(line)["split"] == "test" for line in queries) * 3
     assert lines[0].startswith(f"answers    grounded: {questions} answers over 1 ranking, nothing, judged evidence; ")
     assert lines[0].endswith("no request to a model")
     assert f"chat: {questions} answers" in lines[1]

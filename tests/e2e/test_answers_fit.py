@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import yaml
 
@@ -42,10 +43,35 @@ def test_what_is_printed_is_what_is_written(made, capsys):
     assert content["fitted"]["refused wrong"] <= 0.15
 
 
+class Shortest:
+    """Finds that short texts answer best."""
+
+    def scores(self, question, texts):
+        return np.asarray([-len(text) for text in texts], dtype=np.float64)
+
+
+def test_a_reader_is_learnt_from_and_named_in_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("evaluation.answers.__main__.build_reader", lambda plain: Shortest())
+    out = tmp_path / "own.yaml"
+    assert main([f"out={out}", "reader=minilm", "strategies=[bm25]"]) == 0
+    content = yaml.safe_load(out.read_text())
+    assert content["reader"] == yaml.safe_load((CONF / "reader" / "minilm.yaml").read_text())
+    assert list(content["claim"]["features"])[-1] == "read" and content["claim"]["features"]["read"]["mean"] < -50
+    assert out.read_text().startswith("# Made by `python -m evaluation.answers reader=minilm strategies=[bm25]`;")
+
+
+def test_the_shipped_reader_says_something():
+    content = yaml.safe_load((CONF / "confidence" / "minilm.yaml").read_text())
+    assert content["reader"]["model"] == "all-MiniLM-L6-v2"
+    assert content["claim"]["features"]["read"]["weight"] > 0.3
+    plain = yaml.safe_load(SHIPPED.read_text())
+    assert set(content["claim"]["features"]) - set(plain["claim"]["features"]) == {"read"}
+
+
 def test_help_names_every_key(capsys):
     assert main(["--help"]) == 0
     said = capsys.readouterr().out
-    for word in ("strategies", "most_wrong", "out", "conf/confidence/", "confidence=<name>"):
+    for word in ("strategies", "most_wrong", "reader", "out", "conf/confidence/", "confidence=<name>"):
         assert word in said
 
 
@@ -58,6 +84,7 @@ def test_help_names_every_key(capsys):
         (["strategies=[bm52]"], "'bm25'"),
         (["most_wrang=0.1"], "did you mean 'most_wrong'"),
         (["context.budgett=5"], "context.budget"),
+        (["reader=minilmm"], "did you mean 'minilm'"),
     ],
 )
 def test_a_wrong_request_writes_nothing(arguments, said, tmp_path, capsys):
