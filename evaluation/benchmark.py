@@ -222,10 +222,9 @@ def _digest(benchmark: Benchmark) -> str:
     It is `fingerprint` of these fields with the evidence in the order of its own fingerprints, made without walking
     and writing every row twice, which takes seconds for thousands of them.
     """
-    rows = sorted((_canonical(row) for row in benchmark.evidence), key=_sha256)
     content = {
         "queries": _canonical(benchmark.queries),
-        "evidence": f"[{','.join(rows)}]",
+        "evidence": _in_any_order(benchmark.evidence),
         "documents": _canonical(sorted(benchmark.documents, key=lambda row: (row.qid, row.doc_id))),
         "exclude": _canonical({qid: sorted(docs) for qid, docs in benchmark.exclude.items()}),
         "entities": _canonical(benchmark.entities),
@@ -233,6 +232,15 @@ def _digest(benchmark: Benchmark) -> str:
         "answers": _canonical(benchmark.answers),
     }
     return _sha256("{" + ",".join(f'"{name}":{content[name]}' for name in sorted(content)) + "}")
+
+
+def rows_digest(rows: Sequence[Evidence]) -> str:
+    """Sha256 (hex) of judgments, in whatever order: `fingerprint` of them in the order of their own fingerprints."""
+    return _sha256(_in_any_order(rows))
+
+
+def _in_any_order(rows: Sequence[Evidence]) -> str:
+    return f"[{','.join(sorted(map(_canonical, rows), key=_sha256))}]"
 
 
 def _canonical(value: object) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.answers.request import AnswerRequest
+from evaluation.benchmark import rows_digest
 from evaluation.judging import Judged, count_uncovered
 from evaluation.request import Request
 from evaluation.results import code_version, versions
@@ -48,7 +49,7 @@ def describe(request: Request, judged: Mapping[str, Judged], seconds: float) -> 
 def _answers(wanted: AnswerRequest, judged: Judged) -> dict[str, Any]:
     """Who answers from what, and the judged quotes that grade citations; the benchmark's digest lacks them."""
     extracts = judged.benchmark.extracts
-    digest = fingerprint(sorted(extracts, key=fingerprint)) if extracts else None
+    digest = rows_digest(extracts) if extracts else None
     return {**wanted.described(), "extracts": {"quotes": len(extracts), "digest": digest}}
 
 
