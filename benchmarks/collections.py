@@ -49,6 +49,8 @@ def jobs(wanted: Sequence[str], data: Path | None) -> Iterator[tuple[str, list[s
             yield f"{name}-overlap", [*OVERLAP, *places[name]]
     if not wanted or "bundled" in wanted:
         yield "bundled-answers", ["strategy=bm25", "generator=grounded"]
+        read = ["confidence=minilm", "answers.contexts=[retrieved]"]
+        yield "bundled-answers-minilm", ["strategy=rrf_dense", "generator=grounded", *read]
 
 
 def main(arguments: Sequence[str]) -> int:
