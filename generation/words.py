@@ -55,6 +55,9 @@ class Rarity:
     def __getitem__(self, term: str) -> float:
         return self.weights.get(term, self.unknown)
 
+    def __contains__(self, term: object) -> bool:
+        return term in self.weights
+
     def share(self, asked: tuple[str, ...], held: frozenset[str] | set[str]) -> float:
         """Share of the weight of the asked terms that `held` has; 0 where nothing is asked."""
         total = sum(self[term] for term in asked)
